@@ -25,11 +25,12 @@ static att_status print_tokens(const att_model *model, const char *line, att_err
 
 static att_status print_output(const att_model *model, const char *line, att_error *err)
 {
-    att_generate_options options;
+    att_decoding_options decoding = ATT_INIT(att_decoding_options);
+    att_generate_options options = ATT_INIT(att_generate_options);
     att_outputs *outputs;
     att_string pairs = { NULL, 0, 0 };
-    memset(&options, 0, sizeof options); /* all-zero: the defaults */
-    options.decoding.beam = 4;
+    decoding.beam = 4;
+    options.decoding = &decoding;
     options.attention = true;
     att_status status = att_model_generate(&outputs, model, &line, 1, &options, err);
     if (status != ATT_OK)

@@ -3,34 +3,40 @@
  *
  * This is the whole public interface of libattend and its manual.
  *
- *   1. Status and errors      what every call gives back
- *   2. Text                   a growing string, what renderers write into; saving a file
- *   3. Memory and machine     the allocator, threads and instruction sets
- *   4. Tensors                shapes and views
- *   5. Files                  .npy, .npz and .safetensors
- *   6. Matrix product         in float, with weights packed once
- *   7. Attention              score, mask, normalise, combine
- *   8. Worksheets             a sheet worked out step by step
- *   9. Rendering              traces and attention maps
- *  10. Settings               every choice of training, by name
- *  11. Metrics                how well lines of text agree with references
- *  12. Models                 model files, building by hand, tokenizer and vocabularies
- *  13. Generation             lines and captions by beam search, sessions, evaluation
- *  14. Classification         labels of lines, evaluation
- *  15. Language models        completing and scoring texts, evaluation
- *  16. Looking inside         heads of Transformers, units of recurrent models
- *  17. Training               a model from settings and data
- *  18. Importing              weights of other programs
- *  19. Pictures               photographs from JPEG and PNG files; what a network sees in them
+ *   1. Status, errors, progress    4. Tensors and their files    8. Settings     12. Inside a model
+ *   2. Strings and files           5. Matrix product             9. Metrics      13. Training
+ *   3. Memory, threads, machine    6. Attention                 10. Models       14. Importing
+ *                                  7. Worksheets and rendering  11. Inference    15. Images
  *
- * Conventions. The library never prints, exits or aborts. A call that can fail returns an
- * att_status and, where an att_error is given, says in it what was wrong and what was expected.
- * `_new` and `_load` make something that the matching `_free` releases (it takes NULL); `_view` and
- * `_get` lend. Vectors are rows. Every array carries its shape in these letters:
+ * Vectors are rows. Every array carries its shape in these letters:
  *
  *   B batch                    T queries (target)          S keys (source)
  *   H heads of the query       G heads of keys and values  (H is a multiple of G)
- *   K width of a query or key  M width of a value          A hidden width of the additive score
+ *   K size of a query or key   M size of a value           A hidden size of the additive score
+ *
+ * Errors. The library never prints, exits or aborts. A call that can fail returns an att_status;
+ * where an att_error is given, it names the file, line, argument or tensor and what was expected.
+ * `err` may be NULL. A failed call sets *out to NULL, or leaves an att_string as it was, and
+ * changes nothing else, except where it says so.
+ *
+ * Ownership. `_new`, `_load`, `_read` and other calls with a `**out` make an object that the
+ * matching
+ * `_free` releases (it takes NULL). `_get`, and every other `const` pointer that a call returns, is
+ * borrowed from the object it came from. Inputs are borrowed during the call, except where a call
+ * says that they must live longer. Calls that take an att_string append to it; its owner frees it.
+ *
+ * Threads. Calls on different objects may run at the same time. A model, an image encoder, a packed
+ * matrix, a bundle and every result never change once made: any number of threads may use one at
+ * once, and each result is what it would be alone. Sessions, training runs and settings are for one
+ * thread at a time. Results do not depend on the number of threads, the batch or the instruction
+ * set: the same inputs give the same bits. Callbacks run on the thread that made the call.
+ *
+ * Stability. While the major version is 0, a new minor version may break the API and the ABI, a new
+ * patch version breaks neither, and the soname is libattend.so.0.MINOR. From 1.0 on only a new
+ * major version breaks them, and the soname is libattend.so.MAJOR. A struct that begins with `size`
+ * may grow at its end: the caller starts from ATT_INIT(type), and fields that the caller or the
+ * library does not know are 0, which is always the default. Other structs whose pointer a call
+ * returns grow too, so do not copy them or compute with their size.
  */
 #ifndef ATTEND_H
 #define ATTEND_H
@@ -49,9 +55,21 @@ extern "C" {
 #define ATT_API
 #endif
 
-/* Versions and stability. While the major version is 0, a new minor version may break the API and
- * the ABI, and a new patch version breaks neither; the soname is libattend.so.0.MINOR. From 1.0 on
- * only a new major version breaks them, and the soname is libattend.so.MAJOR. */
+/* Initializer of every struct that begins with `size`; all other fields become 0:
+ *   att_decoding_options decoding = ATT_INIT(att_decoding_options);
+ *   decoding.beam = 5; */
+#ifdef __cplusplus
+#define ATT_INIT(type)                                                                             \
+    {                                                                                              \
+        sizeof(type)                                                                               \
+    }
+#else
+#define ATT_INIT(type)                                                                             \
+    {                                                                                              \
+        .size = sizeof(type)                                                                       \
+    }
+#endif
+
 #define ATT_VERSION       "0.2.0"
 #define ATT_VERSION_MAJOR 0
 #define ATT_VERSION_MINOR 2
@@ -60,7 +78,7 @@ extern "C" {
 /* The version of the library in use, which may be newer than the header compiled against. */
 ATT_API const char *att_version(void);
 
-/* ---------------------------------------------------------------- 1. Status and errors */
+/* ---------------------------------------------------------------- 1. Status, errors, progress */
 
 typedef enum att_status {
     ATT_OK = 0,
@@ -68,12 +86,12 @@ typedef enum att_status {
     ATT_NO_MEMORY,   /* an allocation failed */
     ATT_SYSTEM,      /* the operating system refused: reading, writing, renaming */
     ATT_UNSUPPORTED, /* this build lacks the library that the feature needs */
-    ATT_CANCELLED,   /* the caller's att_callback returned false */
+    ATT_CANCELLED,   /* the thread's att_callback returned false */
 } att_status;
 
 /* The detail of a failure. `message` is one sentence without a final full stop or newline;
  * `place` names the file, tensor or call; `line` and `column` count from 1 and are 0 where they
- * mean nothing; `excerpt` holds the offending line and a caret beneath, or is empty. */
+ * mean nothing; `excerpt` holds the line with the error and a caret beneath, or is empty. */
 typedef struct att_error {
     att_status status;
     int line;
@@ -86,25 +104,29 @@ typedef struct att_error {
 /* The name of a status: "ok", "bad input", … */
 ATT_API const char *att_status_name(att_status status);
 
-/* The one of `count` known words that `word` was probably meant to be, whatever its case, or NULL
- * where none is near: for "did you mean" in messages. */
+/* The one of `count` known words that `word` was probably meant to be, ignoring case, or NULL where
+ * no word is near: for "did you mean" in messages. */
 ATT_API const char *att_suggest(const char *word, const char *const *known, size_t count);
 
-/* Progress and cancel. Every call that can take longer than a second takes an att_callback, in its
- * options or as an argument; NULL where none is wanted. It is called on the caller's thread, at
- * least every 0.1 seconds and never more often than every 0.02. Returning false cancels: the call
- * returns ATT_CANCELLED as soon as the step under way is complete, releases what it made, and
- * leaves every object that it was given usable. The callback may not call the library with the
- * objects that the running call uses, except where a call says so. */
+/* Progress and cancel. A thread can set one callback; every call that this thread makes and that
+ * takes longer than a moment (loading, training, generation, evaluation, worksheets, importing,
+ * large attention and products, …) calls it at least every 0.1 seconds and never more often than
+ * every 0.02. Returning false cancels: the call returns ATT_CANCELLED as soon as the step under way
+ * is complete, releases what it made, and leaves every object that it was given usable; the
+ * contents of output tensors are then undefined. The callback may not use the objects of the
+ * running call. */
 typedef struct att_progress {
-    size_t size; /* of this struct, as the library knows it: new fields are added at the end */
-    const char *phase; /* what is being done: "training", "loading", "generating", … */
+    size_t size;       /* of this struct, as the library knows it */
+    const char *phase; /* what the call does: "training", "loading", "generating", … */
     int64_t done;      /* units of work completed, */
-    int64_t total;     /* of so many; 0: not known */
+    int64_t total;     /* of this many; 0: not known */
 } att_progress;
 typedef bool att_callback(void *context, const att_progress *progress);
 
-/* ---------------------------------------------------------------- 2. Text */
+/* Sets the callback of the calling thread, until it is set again; NULL: none. */
+ATT_API void att_callback_set(att_callback *callback, void *context);
+
+/* ---------------------------------------------------------------- 2. Strings and files */
 
 /* A growing string. Start from {0}; `data`, once not NULL, always ends in a zero byte that
  * `length` does not count. */
@@ -114,22 +136,21 @@ typedef struct att_string {
     size_t capacity;
 } att_string;
 
-/* Appends bytes. A failed allocation leaves the text as it was. */
+/* Appends bytes. A failed allocation leaves the string as it was. */
 ATT_API att_status att_string_append(att_string *text, const char *bytes, size_t length);
-
 ATT_API void att_string_free(att_string *text);
 
 /* Writes a file beside `path`, flushes it and renames it into place, so that no reader and no power
- * failure ever meets half of it. A file that was there keeps its mode; a device or FIFO such as
- * /dev/stdout is written to directly. */
+ * failure ever meets half of it; all `_save` calls do this. A file that was there keeps its mode; a
+ * device or FIFO such as /dev/stdout is written to directly. */
 ATT_API att_status att_file_save(const char *path, const void *bytes, size_t size, att_error *err);
 
-/* ---------------------------------------------------------------- 3. Memory and machine */
+/* ---------------------------------------------------------------- 3. Memory, threads, machine */
 
 /* An allocator for all memory that the library itself allocates. (Optional libraries that decode
  * images and .npz files use malloc().) Threads call both functions at the same time. */
 typedef struct att_allocator {
-    size_t size; /* sizeof(att_allocator), so that later versions can add members */
+    size_t size;
 
     /* Returns `bytes` (> 0) bytes aligned to `alignment`, a power of two of 64 or more, or NULL
      * where there is no memory; the library then returns ATT_NO_MEMORY. */
@@ -147,25 +168,25 @@ typedef struct att_allocator {
  * missing, the call returns ATT_BAD_INPUT and changes nothing. */
 ATT_API att_status att_allocator_set(const att_allocator *allocator, att_error *err);
 
-/* Threads used by calls from now on; 0 means as many as the process may use. The environment
- * variable ATTEND_THREADS sets the start value. Results do not depend on it. Any number of threads
- * may make calls at once, but none while this is changed: calls plan their memory by it. */
+/* Threads used by calls from now on; 0: as many as the process may use. The environment variable
+ * ATTEND_THREADS sets the start value. Not to be changed while another thread is inside a call. */
 ATT_API void att_threads_set(int count);
 ATT_API int att_threads_get(void);
 
-/* The instruction set in use: "ref", "avx2" or "avx512". ATTEND_CPU forces one that is present. */
+/* The instruction set in use: "scalar", "avx2" or "avx512". The environment variable ATTEND_CPU
+ * selects one that the machine has. */
 ATT_API const char *att_cpu_name(void);
 
-/* Whether ATTEND_CPU and ATTEND_THREADS, where set, ask for what can be had. A program calls this
- * at its start to tell its user; the library itself otherwise uses the best there is. */
+/* Checks that ATTEND_CPU and ATTEND_THREADS, where set, name something that the machine has. A
+ * program calls this at its start; the library itself ignores values that it cannot use. */
 ATT_API att_status att_cpu_check(att_error *err);
 
-/* ---------------------------------------------------------------- 4. Tensors */
+/* ---------------------------------------------------------------- 4. Tensors and their files */
 
 #define ATT_MAX_RANK 8
 
-/* Element types. The 16-bit ones are storage: att_tensor_* functions and attention's query, key,
- * value and biases take them; every other call refuses them. */
+/* Element types. The 16-bit types are for storage: att_tensor_* functions and attention's query,
+ * key, value and biases take them; every other call refuses them. */
 typedef enum att_dtype {
     ATT_F32 = 1, /* float */
     ATT_F64 = 2, /* double */
@@ -175,7 +196,7 @@ typedef enum att_dtype {
 
 /* An array of up to 8 dimensions. Element [i0, i1, …] is at data[i0*stride[0] + i1*stride[1] + …];
  * strides count elements and may be 0 (broadcasting) or negative. A tensor that owns its block has
- * it in `owned`; a view has NULL there and must not outlive what it looks at. */
+ * it in `owned`; a view has NULL there and must not outlive the data that it points to. */
 typedef struct att_tensor {
     void *data;
     att_dtype dtype;
@@ -215,23 +236,22 @@ ATT_API att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dt
 /* The number of elements; -1 for a broadcast view of more than an int64_t can count. */
 ATT_API int64_t att_tensor_count(const att_tensor *tensor);
 
-/* Element access for small work and tests; `index` has one entry per dimension, in range. */
+/* Access to one element, for small work and tests; `index` has one entry per dimension, in range.
+ */
 ATT_API double att_tensor_get(const att_tensor *tensor, const int64_t *index);
 ATT_API void att_tensor_set(att_tensor *tensor, const int64_t *index, double value);
 
-/* ---------------------------------------------------------------- 5. Files */
-
-/* Reads a .npy file of version 1, 2 or 3. float32 stays float; float16, booleans and integers of
- * up to 16 bits become float; float64 and wider integers become double (an integer that a double
- * cannot hold exactly is refused). Fortran order is converted to row-major. */
+/* Reads a .npy file of version 1, 2 or 3, or the bytes of one; `name` is the file in errors.
+ * float32 stays float; float16, booleans and integers of up to 16 bits become float; float64 and
+ * wider integers become double (an integer that a double cannot hold exactly is refused). Fortran
+ * order is converted to row-major. */
 ATT_API att_status att_npy_load(att_tensor *out, const char *path, att_error *err);
-
-/* The same from memory; `name` stands for the file in errors. */
 ATT_API att_status att_npy_read(att_tensor *out, const void *bytes, size_t size, const char *name,
                                 att_error *err);
 
-/* Writes a .npy file (version 1.0) beside `path` and renames it into place. */
+/* Writes a .npy file (version 1.0), or appends its bytes to *out. */
 ATT_API att_status att_npy_save(const att_tensor *tensor, const char *path, att_error *err);
+ATT_API att_status att_npy_write(att_string *out, const att_tensor *tensor, att_error *err);
 
 /* A set of named tensors with text metadata: the contents of a .npz or .safetensors file. */
 typedef struct att_bundle att_bundle;
@@ -239,19 +259,19 @@ typedef struct att_bundle att_bundle;
 ATT_API att_status att_bundle_new(att_bundle **out, att_error *err);
 ATT_API void att_bundle_free(att_bundle *bundle);
 
-/* Reads a file; which format it is shows from its first bytes. Elements are converted as by
- * att_npy_load(); bfloat16 becomes float. A .npz may unpack to 4 GB at most. */
+/* Reads a file, or the bytes of one; its first bytes decide the format. Elements are converted as
+ * by att_npy_load(); bfloat16 becomes float. A .npz file may expand to at most 4 GB. */
 ATT_API att_status att_bundle_load(att_bundle **out, const char *path, att_error *err);
-ATT_API att_status att_npz_read(att_bundle **out, const void *bytes, size_t size, const char *name,
-                                att_error *err);
-ATT_API att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size,
-                                        const char *name, att_error *err);
+ATT_API att_status att_bundle_read(att_bundle **out, const void *bytes, size_t size,
+                                   const char *name, att_error *err);
 
-/* Writes all tensors, doubles before floats and then by name, beside `path` and renames the file
- * into place. The same contents give the same bytes, in whatever order they were added. */
+/* Writes a .safetensors file, or appends its bytes to *out: float64 tensors before float32 ones,
+ * and by name. The same contents give the same bytes, in whatever order they were added. */
 ATT_API att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err);
+ATT_API att_status att_safetensors_write(att_string *out, const att_bundle *bundle,
+                                         const char *name, att_error *err);
 
-/* Tensors in the order of the file (or of adding); `_get` gives NULL for an unknown name. */
+/* Tensors in the order of the file (or of adding); `_get` returns NULL for an unknown name. */
 ATT_API size_t att_bundle_count(const att_bundle *bundle);
 ATT_API const char *att_bundle_name(const att_bundle *bundle, size_t index);
 ATT_API const att_tensor *att_bundle_at(const att_bundle *bundle, size_t index);
@@ -261,14 +281,14 @@ ATT_API const att_tensor *att_bundle_get(const att_bundle *bundle, const char *n
 ATT_API att_status att_bundle_add(att_bundle *bundle, const char *name, const att_tensor *tensor,
                                   att_error *err);
 
-/* Text metadata; `_get` gives NULL for an unknown key. */
+/* Text metadata; `_get` returns NULL for an unknown key. */
 ATT_API const char *att_bundle_meta_get(const att_bundle *bundle, const char *key);
 ATT_API att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *value,
                                        att_error *err);
 
-/* ---------------------------------------------------------------- 6. Matrix product */
+/* ---------------------------------------------------------------- 5. Matrix product */
 
-/* What is done to each result as it is stored. */
+/* The function that is applied to each result as it is stored. */
 typedef enum att_activation {
     ATT_ACTIVATION_NONE,
     ATT_ACTIVATION_RELU,
@@ -278,23 +298,23 @@ typedef enum att_activation {
     ATT_ACTIVATION_SIGMOID,
 } att_activation;
 
-/* The choices of a product; all-zero means the plain one. */
 typedef struct att_matmul_options {
-    bool add;               /* to what c holds; else that is replaced */
-    const att_tensor *bias; /* [columns], added before the activation; or NULL */
+    size_t size;
+    bool add;               /* add to c; otherwise c is overwritten */
+    const att_tensor *bias; /* [columns], added before the activation; NULL: none */
     att_activation activation;
 } att_matmul_options;
 
 /* c = activation(a b + bias): a [..., rows, depth], b [..., depth, columns], c [..., rows,
  * columns], all float; leading dimensions that a or b lacks, or that are 1 there, are repeated.
- * Transposes are views (att_tensor_transpose). Of b's last two dimensions one must have stride 1,
- * and c's last; none is negative; c overlaps nothing else. `how` may be NULL.
+ * Transposes are views (att_tensor_transpose). One of b's last two dimensions must have stride 1,
+ * and so must c's last; no stride is negative; c overlaps nothing else. `options` may be NULL.
  *
  * Each result is summed along the depth in blocks of 256, in each block by fused multiply-adds in
  * index order; the sums of blocks are added in order. So a row is the same bits alone or among
  * others, with b packed or not, at any number of threads and on any instruction set. */
 ATT_API att_status att_matmul(att_tensor *c, const att_tensor *a, const att_tensor *b,
-                              const att_matmul_options *how, att_error *err);
+                              const att_matmul_options *options, att_error *err);
 
 /* A matrix b [depth, columns] laid out for products once, for use in many: the weights of a model.
  * It is a copy; changing b later does not change it. */
@@ -303,39 +323,39 @@ ATT_API att_status att_packed_matrix_new(att_packed_matrix **out, const att_tens
                                          att_error *err);
 ATT_API void att_packed_matrix_free(att_packed_matrix *packed);
 
-/* The product with a packed b. It needs no memory and so does not fail on good arguments. */
+/* The product with a packed b. It needs no memory and so does not fail on valid arguments. */
 ATT_API att_status att_matmul_packed(att_tensor *c, const att_tensor *a, const att_packed_matrix *b,
-                                     const att_matmul_options *how, att_error *err);
+                                     const att_matmul_options *options, att_error *err);
 
-/* ---------------------------------------------------------------- 7. Attention */
+/* ---------------------------------------------------------------- 6. Attention */
 
-/* Attention has four places, each a choice: score, mask, normalise, combine. The order is
- *   score → scale → soft cap → bias → mask → normalise → dropout → combine,
- * and docs/attention.md says exactly what each means, with the formulas. */
+/* Attention has four places, each a choice: score, mask, normalize, combine. The order is
+ *   score → scale → soft cap → bias → mask → normalize → dropout → combine;
+ * docs/attention.md defines each with its formula. */
 
-/* How alike a query q and a key k are. Parameters are tensors of att_attention_inputs; each has a
+/* How similar a query q and a key k are. Parameters are tensors of att_attention_inputs; each has a
  * leading head dimension of H, or 1 to share it among heads. */
 typedef enum att_score {
     ATT_SCORE_DOT,      /* q·k */
     ATT_SCORE_SCALED,   /* q·k / sqrt(K) */
     ATT_SCORE_GENERAL,  /* qᵀ W k               score_w [H|1,Kq,Kk] */
     ATT_SCORE_ADDITIVE, /* vᵀ tanh(W q + U k + b) score_w [H|1,A,Kq], score_u [H|1,A,Kk],
-                           score_b [H|1,A] or none, score_v [H|1,A]; where score_w or score_u is
-                           none, the query or the key is W q or U k already, of width A */
+                           score_b [H|1,A] or NULL, score_v [H|1,A]; where score_w or score_u is
+                           NULL, the query or the key is W q or U k already, of size A */
     ATT_SCORE_CONCAT,   /* relu(vᵀ [q;k])       score_v [H|1,Kq+Kk] */
     ATT_SCORE_GAUSSIAN, /* exp(q·k) */
     ATT_SCORE_COSINE,   /* q·k / (|q| |k|); 0 where either is the zero vector */
     ATT_SCORE_LOCATION, /* (W q + b) at the key's position: score_w [H|1,≥P,Kq], score_b [H|1,≥P]
-                           or none; P is S, or the length of the longest packed sequence */
+                           or NULL; P is S, or the length of the longest packed sequence */
 } att_score;
 
-/* How a query's scores become weights, over the keys it may attend. */
+/* How the scores of a query become weights, over the keys that it may attend to. */
 typedef enum att_normalizer {
     ATT_NORMALIZE_SOFTMAX,
-    ATT_NORMALIZE_MEAN,      /* score / number of keys that may be attended */
+    ATT_NORMALIZE_MEAN,      /* score / number of keys that may be attended to */
     ATT_NORMALIZE_SPARSEMAX, /* the nearest point of the simplex */
     ATT_NORMALIZE_ENTMAX15,  /* 1.5-entmax: between softmax and sparsemax */
-    ATT_NORMALIZE_SIGMOID,   /* each score on its own */
+    ATT_NORMALIZE_SIGMOID,   /* of each score alone */
     ATT_NORMALIZE_SUM, /* score / sum of scores: with the Gaussian score, non-local networks */
     ATT_NORMALIZE_NONE,
 } att_normalizer;
@@ -346,33 +366,35 @@ typedef struct att_block {
     int64_t key;
 } att_block;
 
-/* The choices of an attention computation. All-zero means: dot score, softmax, no mask.
+/* The choices of an attention computation. All 0: dot score, softmax, no mask.
  *
- * Masks combine: a query sees a key only if every mask given allows it. Lengths, blocks, the dense
- * mask and the bias go by index. Causal masks, windows, ALiBi, relative tables and the location
- * score go by position: a key's is its index, a query's its index + `offset` (or its sequence's
- * entry in `offsets`), which is never implied by shapes; in packed sequences (B = 1) indices for
- * this count from the start of the sequence, and queries and keys of one sequence see only each
- * other.
+ * Masks combine: a query attends to a key only if every mask given allows it. Lengths, blocks, the
+ * dense mask and the bias use indices. Causal masks, windows, ALiBi, relative tables and the
+ * location score use positions: the position of a key is its index, that of a query its index +
+ * `offset` (or the entry of its sequence in `offsets`), which is never implied by shapes. In packed
+ * sequences (B = 1) these indices count from the start of the sequence, and queries attend only to
+ * keys of their own sequence.
  *
  * Whether dropout keeps a weight depends on seed, step, layer, b, h, i and j alone. */
 typedef struct att_attention_options {
+    size_t size;
     att_score score;
     att_normalizer normalizer;
-    double scale;    /* multiplies the score; 0: 1/sqrt(Kq) for the scaled score, else 1 */
+    double scale;    /* multiplies the score; 0: 1/sqrt(Kq) for the scaled score, otherwise 1 */
     double soft_cap; /* score becomes cap*tanh(score/cap), cap from 1e-30 to 1e30; 0: none */
 
-    bool causal;            /* query i sees keys ≤ i + offset */
-    int64_t offset;         /* position of query 0, counted in keys */
-    const int64_t *offsets; /* [B], or [sequences] where packed: position of query 0 of each
-                               sequence, for KV caches of different lengths; NULL: `offset` for
-                               all. With offsets, `offset` must be 0 */
-    bool window;          /* query i sees keys from i+offset-window_left to i+offset+window_right */
-    int64_t window_left;  /* negative: unlimited */
-    int64_t window_right; /* negative: unlimited */
-    const int64_t *query_lengths; /* [B] queries in use, or NULL; the others get zeros */
-    const int64_t *key_lengths;   /* [B] keys in use, or NULL */
-    const att_block *blocks;      /* [block_count] blocks that may be attended, or NULL: all */
+    bool causal;                  /* query i attends to keys ≤ i + offset */
+    int64_t offset;               /* position of query 0: the number of keys before it */
+    const int64_t *offsets;       /* [B], or [sequences] where packed: position of query 0 of each
+                                     sequence, for KV caches of different lengths; NULL: `offset` for
+                                     all. With offsets, `offset` must be 0 */
+    bool window;                  /* query i attends to keys from i+offset-window_left to
+                                     i+offset+window_right */
+    int64_t window_left;          /* negative: unlimited */
+    int64_t window_right;         /* negative: unlimited */
+    const int64_t *query_lengths; /* [B] queries in use, or NULL: all; the others get zeros */
+    const int64_t *key_lengths;   /* [B] keys in use, or NULL: all */
+    const att_block *blocks;      /* [block_count] blocks that may be attended to, or NULL: all */
     int64_t block_count;
     int64_t block_queries;        /* queries in a block */
     int64_t block_keys;           /* keys in a block */
@@ -383,17 +405,17 @@ typedef struct att_attention_options {
     const int64_t *key_offsets;   /* [sequences+1] start of each in S, last = S */
 
     double dropout; /* probability p that a weight is dropped; the rest are scaled by 1/(1-p) */
-    uint64_t dropout_seed; /* the same key gives the same draws, on every machine */
+    uint64_t dropout_seed; /* the same seed, step and layer give the same draws on every machine */
     uint64_t dropout_step;
     uint64_t dropout_layer;
 } att_attention_options;
 
-/* What goes in. query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; H is a multiple of G, and query
- * head h uses head h/(H/G) of keys and values. Kq = Kk but for the general, additive, concat and
- * location scores. Any strides, so that column vectors are a transposed view; float or double, and
- * query, key, value and biases also ATT_F16 or ATT_BF16: the results are those of the same values
- * in float, which are converted a few rows at a time. Results and gradients are float or double.
- * B, T, S, K and M may be 0. NULL where not used. */
+/* query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; H is a multiple of G (grouped-query
+ * attention), and query head h uses head h/(H/G) of keys and values. Kq = Kk except for the
+ * general, additive, concat and location scores. Any strides, so column vectors are a transposed
+ * view. All are float or double; query, key, value and biases may also be ATT_F16 or ATT_BF16: the
+ * results are those of the same values in float, converted a few rows at a time. Results and
+ * gradients are float or double. B, T, S, K and M may be 0. NULL where not used. */
 typedef struct att_attention_inputs {
     const att_tensor *query;
     const att_tensor *key;
@@ -407,21 +429,20 @@ typedef struct att_attention_inputs {
     const att_tensor *relative; /* [H|1,2R+1]: adds table[clamp(j - i - offset, -R, R) + R] */
 } att_attention_inputs;
 
-/* What comes out; each may be NULL but `output`. None may overlap an input or be a broadcast view.
- * A query that may attend nothing gets zeros, and -inf as its log-sum-exp. Of a masked key nothing
- * is read into any result: NaN and infinity there do not leak. NaN in a used place shows. */
+/* Each may be NULL except `output`. None may overlap an input or be a broadcast view. A query that
+ * may attend to nothing gets zeros, and -inf as its log-sum-exp. Masked keys are never read into a
+ * result: NaN and infinity there have no effect. NaN in a key or value in use propagates. */
 typedef struct att_attention_outputs {
     att_tensor *output;      /* [B,T,H,M] */
-    att_tensor *scores;      /* [B,H,T,S] before normalising; -inf where masked */
+    att_tensor *scores;      /* [B,H,T,S] before normalizing; -inf where masked */
     att_tensor *weights;     /* [B,H,T,S] before dropout; 0 where masked */
-    att_tensor *log_sum_exp; /* [B,H,T] of the scores that may be attended */
-    att_tensor *key_totals;  /* [B,H,S] weight each key received, before dropout */
+    att_tensor *log_sum_exp; /* [B,H,T] of the scores that are not masked */
+    att_tensor *key_totals;  /* [B,H,S] sum of the weights of each key, before dropout */
     att_tensor *entropy;     /* [B,H,T] of the weights, in nats; NaN where a weight is negative */
 } att_attention_outputs;
 
-/* Gradients of a loss, each of the shape of its input and added to, not overwritten; NULL where
- * unwanted, and where all are, nothing is done. None may overlap an input or be a broadcast view.
- * The reference runs a sum over queries, heads or a broadcast bias in double and adds it once. */
+/* Gradients of a loss, each of the shape of its input and added to, not overwritten; NULL where not
+ * wanted. None may overlap an input or be a broadcast view. */
 typedef struct att_attention_grads {
     att_tensor *query;
     att_tensor *key;
@@ -435,123 +456,123 @@ typedef struct att_attention_grads {
     att_tensor *relative;
 } att_attention_grads;
 
-/* Attention at full speed. Float tensors go through tiles of queries and blocks of keys, in memory
- * that grows with the sequence and not with its square; where a score or normaliser needs a query's
- * whole row, through a few rows at a time. What is in double goes to the reference below. A query's
- * result has the same bits at any number of threads, on any instruction set, alone or in a batch,
- * packed or padded, over a cache of keys (offset = number of keys before it) or in the full matrix.
+/* Attention at full speed. Float tensors are computed in tiles of queries and blocks of keys
+ * (fused, "flash" attention), in memory that grows with the sequence and not with its square; where
+ * a score or normalizer needs the whole row of a query, a few rows at a time. Double tensors use
+ * the reference below. A query's result has the same bits at any number of threads, on any
+ * instruction set, alone or in a batch, packed or padded, over a KV cache (offset = number of keys
+ * before it) or in the full matrix.
  *
- * `workspace`, where given, has att_attention_workspace() bytes for this problem and the number of
- * threads in use; with NULL the call allocates. */
-ATT_API att_status att_attention_forward(const att_attention_options *how,
+ * `workspace` has att_attention_workspace() bytes for this problem and the number of threads in
+ * use; with NULL the call allocates. `options` may be NULL. */
+ATT_API att_status att_attention_forward(const att_attention_options *options,
                                          const att_attention_inputs *in,
                                          const att_attention_outputs *out, void *workspace,
                                          att_error *err);
 
-/* Its gradients, given that of the output, [B,T,H,M]. `forward` has the output and the log_sum_exp
- * that the forward gave for the same problem; where it is NULL or lacks one, they are worked out
- * again. The same bits as promised above, for each gradient on its own; those of parameters and
- * shared biases are sums over all queries and so depend on what is in the batch. */
-ATT_API att_status att_attention_backward(const att_attention_options *how,
+/* Its gradients, from the gradient of the output, [B,T,H,M]. `forward` has the output and the
+ * log_sum_exp of the forward for the same problem; where it is NULL or lacks one, they are computed
+ * again. The same bits as promised above, for each gradient alone; gradients of parameters and
+ * shared biases are sums over all queries and so depend on the batch. */
+ATT_API att_status att_attention_backward(const att_attention_options *options,
                                           const att_attention_inputs *in,
                                           const att_attention_outputs *forward,
                                           const att_tensor *output_grad,
                                           const att_attention_grads *grads, void *workspace,
                                           att_error *err);
 
-/* Bytes of workspace of the forward or the backward; 0 where none is needed, or where the problem
- * is not a valid one. */
-ATT_API size_t att_attention_workspace(const att_attention_options *how,
+/* Bytes of workspace of the forward or the backward; 0 where it needs none, or where the problem
+ * is not valid. */
+ATT_API size_t att_attention_workspace(const att_attention_options *options,
                                        const att_attention_inputs *in, bool backward);
 
-/* The truth: attention in double precision, written per query and key. Slow, exact, complete. Needs
- * room for a few rows of S numbers, never for T·S. On failure nothing has been written, and the
- * message names the tensor, its shape and the rule that it breaks. */
-ATT_API att_status att_attention_forward_reference(const att_attention_options *how,
+/* The reference: attention in double precision, written per query and key; slow, exact, complete.
+ * It needs memory for a few rows of S numbers, never for T·S. On failure nothing has been written,
+ * and the message names the tensor, its shape and the rule that it breaks. */
+ATT_API att_status att_attention_forward_reference(const att_attention_options *options,
                                                    const att_attention_inputs *in,
                                                    const att_attention_outputs *out,
                                                    att_error *err);
-
-/* Its gradients, given that of the output, [B,T,H,M]. */
-ATT_API att_status att_attention_backward_reference(const att_attention_options *how,
+ATT_API att_status att_attention_backward_reference(const att_attention_options *options,
                                                     const att_attention_inputs *in,
                                                     const att_tensor *output_grad,
                                                     const att_attention_grads *grads,
                                                     att_error *err);
 
-/* The same result as matrix products, softmax(Q Kᵀ) V: the dot, scaled and general scores. Needs
- * room for T·S; a masked value is multiplied by 0, so that NaN there shows in this form. */
-ATT_API att_status att_attention_forward_matrix(const att_attention_options *how,
+/* The same result as matrix products, softmax(Q Kᵀ) V: the dot, scaled and general scores. It needs
+ * memory for T·S; a masked value is multiplied by 0, so NaN there propagates. */
+ATT_API att_status att_attention_forward_matrix(const att_attention_options *options,
                                                 const att_attention_inputs *in,
                                                 const att_attention_outputs *out, att_error *err);
 
 /* Names as users write them ("scaled", "sparsemax"); NULL past the last. */
 ATT_API const char *att_score_name(att_score score);
-ATT_API const char *att_normalizer_name(att_normalizer normaliser);
+ATT_API const char *att_normalizer_name(att_normalizer normalizer);
 
-/* ---------------------------------------------------------------- 8. Worksheets */
+/* ---------------------------------------------------------------- 7. Worksheets and rendering */
 
 /* A worksheet (docs/worksheets.md) worked out: its trace of steps, checks and maps. */
 typedef struct att_sheet att_sheet;
 
-/* Works out the sheet in the file at `path`; `load` in it is relative to the file's folder. */
+/* Works out the sheet in the file at `path`; `load` in it is relative to the file's folder. Or from
+ * memory: `name` is the file in errors; `load` reads files in `folder`, or none if it is NULL. */
 ATT_API att_status att_sheet_load(att_sheet **out, const char *path, att_error *err);
-
-/* The same from memory. `name` stands for the file in errors; files are looked for in `folder`,
- * or not at all where it is NULL. */
 ATT_API att_status att_sheet_read(att_sheet **out, const char *text, size_t length,
                                   const char *name, const char *folder, att_error *err);
-
 ATT_API void att_sheet_free(att_sheet *sheet);
 
 /* Expectations and comparisons in the sheet, and how many of them failed. */
 ATT_API size_t att_sheet_checks(const att_sheet *sheet);
 ATT_API size_t att_sheet_failures(const att_sheet *sheet);
 
-/* Failure `index`, from 0, told as errors are: the sheet's name, the line, the verdict, and in
- * `excerpt` the statement as written. An index beyond the last clears *out. */
+/* Failure `index`, from 0, as an error: the sheet's name, the line, what was expected and found,
+ * and in `excerpt` the statement as written. Past the last, *out is cleared. */
 ATT_API void att_sheet_failure_get(att_error *out, const att_sheet *sheet, size_t index);
 
-/* The files that `load` and `compare` named, lent: paths as they were opened, in order, one that
- * was named twice twice. A program that writes results must not write over them. */
+/* The files that `load` and `compare` named: paths as they were opened, in order, with repetitions.
+ * A program that writes results must not overwrite them. */
 ATT_API size_t att_sheet_file_count(const att_sheet *sheet);
 ATT_API const char *att_sheet_file_get(const att_sheet *sheet, size_t index);
 
-/* ---------------------------------------------------------------- 9. Rendering */
-
 typedef enum att_format {
-    ATT_FORMAT_TEXT,
+    ATT_FORMAT_TEXT, /* for a terminal */
     ATT_FORMAT_MARKDOWN,
     ATT_FORMAT_LATEX,
-    ATT_FORMAT_HTML,
+    ATT_FORMAT_HTML, /* a self-contained page */
     ATT_FORMAT_JSON,
+    ATT_FORMAT_SVG,
 } att_format;
 
 typedef enum att_color { ATT_COLOR_NONE, ATT_COLOR_256, ATT_COLOR_TRUE } att_color;
 
+/* Options of every `_render` call; each uses those that its format and object have a meaning for.
+ * A format that an object does not have is ATT_BAD_INPUT. */
 typedef struct att_render_options {
+    size_t size;
     att_format format;
-    int digits;       /* digits after the decimal point in shown numbers; -1: 4 */
-    const char *only; /* show only the steps of this name, or NULL */
-    int64_t row;      /* show only this row of matrices, from 1; 0: all */
-    int64_t head;     /* show only this head, from 1; 0: all */
-    att_color color;  /* text only */
-    bool ascii;       /* text only: no character beyond ASCII in what we draw */
-    int width;        /* text only: columns of the terminal; 0: 100 */
+    int digits;       /* digits after the decimal point; 0: 4; -1: none */
+    const char *only; /* sheets: show only the steps of this name; NULL: all */
+    int64_t row;      /* sheets: show only this row of matrices, from 1; 0: all */
+    int64_t head;     /* sheets and maps: show only this head, from 1; 0: all */
+    att_color color;  /* text */
+    bool ascii;       /* text: draw with ASCII characters alone */
+    int width;        /* text and SVG: columns; 0: 100 */
+    bool flat;        /* SVG maps: for rasterizers, one path per color and no data per cell */
 } att_render_options;
 
-/* Adds the sheet, rendered, to *out, which on failure holds what it held before. An `only` that
- * names no step, a row or a head that nothing has are ATT_BAD_INPUT. */
+/* Appends the sheet. An `only` that names no step, or a row or a head that no matrix has, is
+ * ATT_BAD_INPUT. Text, Markdown, LaTeX, HTML, JSON. */
 ATT_API att_status att_sheet_render(att_string *out, const att_sheet *sheet,
                                     const att_render_options *options, att_error *err);
 
-/* Several sheets as one document: as text and Markdown one after the other, each headed by its
- * name; one LaTeX or HTML document with a part for each; JSON always has an array of sheets.
- * `only`, `row` and `head` must be found in one of them. */
+/* Several sheets as one document: text and Markdown one after the other, each under its name; one
+ * LaTeX or HTML document with a part for each; JSON is always an array of sheets. `only`, `row` and
+ * `head` must occur in one of them. */
 ATT_API att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, size_t count,
                                      const att_render_options *options, att_error *err);
 
-/* An attention map: one panel per head, queries down, keys across. */
+/* An attention map: one panel per head, queries down, keys across. Text and SVG; in SVG each cell
+ * is a rect that carries its query, key and value, except where `flat` is set. */
 typedef struct att_map {
     const char *title; /* or NULL */
     int64_t panels;    /* heads */
@@ -562,103 +583,76 @@ typedef struct att_map {
     const char *const *query_labels; /* [queries], UTF-8; or NULL: numbers */
     const char *const *key_labels;   /* [keys]; or NULL */
     const char *const *panel_labels; /* [panels]; or NULL */
-    const char *query_name;          /* what queries are; NULL: "query" */
-    const char *key_name;            /* likewise */
+    const char *query_name;          /* axis label of the queries; NULL: "query" */
+    const char *key_name;            /* axis label of the keys; NULL: "key" */
 } att_map;
+ATT_API att_status att_map_render(att_string *out, const att_map *map,
+                                  const att_render_options *options, att_error *err);
 
-/* The maps that `plot` lines of a sheet asked for, lent. */
+/* The maps that `plot` lines of a sheet asked for. */
 ATT_API size_t att_sheet_map_count(const att_sheet *sheet);
 ATT_API const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index);
 
-/* A map as an SVG document: one rect per cell, carrying its query, key and value. */
-ATT_API att_status att_map_svg(att_string *out, const att_map *map, att_error *err);
-
-/* The same picture for a rasteriser, to the pixel: cells of one colour are one path and carry
- * nothing. PNG and PDF are made from this; a million rects are more than SVG libraries take. */
-ATT_API att_status att_map_svg_flat(att_string *out, const att_map *map, att_error *err);
-
-/* A map as lines for a terminal; of the options, digits, head, colour, ascii and width count. */
-ATT_API att_status att_map_text(att_string *out, const att_map *map,
-                                const att_render_options *options, att_error *err);
-
-/* Text whose tokens have a value each: what a unit of a model did, how hard a word was looked at.
- * Tokens stand one after the other as they are; blanks between words are tokens of their own. */
+/* Text with one value per token (the activation of a unit, an attention weight), as the background
+ * color of the token: from the most negative over 0 to the most positive value, or from 0 where
+ * none is negative. Tokens are printed one after the other; spaces between words are tokens too.
+ * Text, SVG and HTML. Without colors, text has a line of block characters beneath each line. */
 typedef struct att_highlight {
     const char *title; /* or NULL */
     int64_t count;
     const char *const *tokens; /* [count] UTF-8 */
-    const double *values;      /* [count]; NaN: not coloured */
+    const double *values;      /* [count]; NaN: not colored */
     const uint8_t *underlined; /* [count] underlined where not 0; or NULL */
-    double max_value;          /* what has the strongest colour; 0: the largest value there is */
+    double max_value;          /* the value of the strongest color; 0: the largest value */
 } att_highlight;
+ATT_API att_status att_highlight_render(att_string *out, const att_highlight *highlight,
+                                        const att_render_options *options, att_error *err);
 
-/* Lines for a terminal, wrapped at its width, tokens on a background that tells their value, from
- * most negative over nothing to most positive, or from 0 where none is negative. Without colours a
- * line of blocks beneath each line of text tells the same. Ends of lines and tabs are visible. Of
- * the options, colour, ascii and width count. */
-ATT_API att_status att_highlight_text(att_string *out, const att_highlight *coloured,
-                                      const att_render_options *options, att_error *err);
-
-/* The same as an SVG document, wrapped at `columns` (0: 100). */
-ATT_API att_status att_highlight_svg(att_string *out, const att_highlight *coloured, int columns,
-                                     att_error *err);
-
-/* The same as an HTML page that needs nothing else; pointing at a token tells its value. */
-ATT_API att_status att_highlight_html(att_string *out, const att_highlight *coloured,
-                                      att_error *err);
-
-/* Curves over places 1, 2, …, on a logarithmic scale: numbers that are 0 or less are left out. */
+/* Curves over 1, 2, …, on a logarithmic scale; values of 0 or less are left out. Text and SVG. */
 typedef struct att_curve {
     const char *name;
     const double *values; /* [count] of the plot */
 } att_curve;
-
 typedef struct att_plot {
-    const char *title;             /* or NULL */
-    const char *x_label, *y_label; /* what the axes are */
-    int64_t count;                 /* places */
-    const att_curve *curves;       /* [curve_count], at most ATT_PLOT_CURVES */
+    const char *title; /* or NULL */
+    const char *x_label, *y_label;
+    int64_t count;           /* values of each curve */
+    const att_curve *curves; /* [curve_count], at most ATT_PLOT_CURVES */
     size_t curve_count;
 } att_plot;
 enum { ATT_PLOT_CURVES = 8 };
+ATT_API att_status att_plot_render(att_string *out, const att_plot *plot,
+                                   const att_render_options *options, att_error *err);
 
-/* A plot as lines for a terminal; of the options, colour, ascii and width count. As SVG. */
-ATT_API att_status att_plot_text(att_string *out, const att_plot *plot,
-                                 const att_render_options *options, att_error *err);
-ATT_API att_status att_plot_svg(att_string *out, const att_plot *plot, att_error *err);
-
-/* ---------------------------------------------------------------- 10. Settings */
+/* ---------------------------------------------------------------- 8. Settings */
 
 /* Every choice of training is one row of one table. On the command line of `attend train` it is
- * `--key value`, in a config file `key = value`, and a model keeps all of them. */
+ * `--key value`, in a config file `key = value`, and a model file stores all of them. */
 typedef enum att_setting_type {
-    ATT_SETTING_INTEGER, /* a whole number between `least` and `most` */
+    ATT_SETTING_INTEGER, /* an integer between `min` and `max` */
     ATT_SETTING_REAL,    /* a number between them */
-    ATT_SETTING_CHOICE,  /* one of `words` */
-    ATT_SETTING_TEXT,    /* any text but the empty one */
+    ATT_SETTING_CHOICE,  /* one of `choices` */
+    ATT_SETTING_TEXT,    /* any text except the empty one */
     ATT_SETTING_FLAG,    /* "yes" or "no" */
 } att_setting_type;
 
 typedef struct att_setting {
     const char *key;   /* "train-count" */
-    const char *group; /* rows of one group stand together */
+    const char *group; /* rows of a group follow each other */
     att_setting_type type;
-    const char *placeholder; /* what its value is called in help, "FILE"; NULL for a flag */
+    const char *placeholder; /* name of its value in help, "FILE"; NULL for a flag */
     const char *help;        /* one line of help */
     double min;
     double max;
-    const char *const *choices; /* NULL-ended, or NULL */
+    const char *const *choices; /* NULL-terminated, or NULL */
 } att_setting;
 
-/* The rows, from 0; NULL beyond the last. */
+/* The rows, from 0; NULL past the last. And the row of a key; NULL for an unknown key. */
 ATT_API size_t att_setting_count(void);
 ATT_API const att_setting *att_setting_get(size_t index);
-
-/* The row of a key; NULL for one that there is not. */
 ATT_API const att_setting *att_setting_find(const char *key);
 
-/* Whether a task has any use for a setting: `alphabet` means nothing where pairs come from files.
- */
+/* Whether a task uses a setting: `alphabet` has no meaning where pairs come from files. */
 ATT_API bool att_setting_applies(const att_setting *setting, const char *task);
 
 /* A value for every row. */
@@ -668,44 +662,44 @@ typedef struct att_settings att_settings;
 ATT_API att_status att_settings_new(att_settings **out, const char *task, att_error *err);
 ATT_API void att_settings_free(att_settings *settings);
 
-/* Sets one. Defaults that depend on it follow. A message about a value begins with the key; about a
- * key that there is not, it tells the nearest. */
+/* Sets one. Defaults that depend on it follow. A message about a value begins with the key; a
+ * message about an unknown key names the nearest one. */
 ATT_API att_status att_settings_set(att_settings *settings, const char *key, const char *value,
                                     att_error *err);
 
-/* Adds the value of a key to *out, as it could be set; nothing for a text that was not given. */
+/* Appends the value of a key, as it could be set; nothing for a text that was not given. */
 ATT_API att_status att_settings_get(att_string *out, const att_settings *settings, const char *key,
                                     att_error *err);
 
-/* Sets what a config file says: a line `key = value` each; `#` starts a comment, and a value with
- * spaces at its ends or a `#` stands in double quotes. Of two files the later counts; what
- * att_settings_set() has set stays. On failure *err names the line; those before it have been set.
- */
+/* Sets what a config file says, in a file or in memory: one `key = value` per line; `#` starts a
+ * comment, and a value with spaces at its ends or a `#` is in double quotes. Of two files the later
+ * wins; what att_settings_set() has set stays. On failure *err names the line; lines before it have
+ * been set. */
 ATT_API att_status att_settings_load(att_settings *settings, const char *path, att_error *err);
+ATT_API att_status att_settings_read(att_settings *settings, const char *text, size_t length,
+                                     const char *name, att_error *err);
 
-/* Whether the settings make sense together; if not, *err names the two that contradict each other.
- */
+/* Whether the settings fit together; if not, *err names the two that contradict each other. */
 ATT_API att_status att_settings_check(const att_settings *settings, att_error *err);
 
-/* Whether settings as they are have any use for one of them: neither their task nor their family of
- * models leaves it out. */
+/* Whether the task and the architecture of these settings use a setting. */
 ATT_API bool att_settings_applies(const att_settings *settings, const att_setting *setting);
 
-/* ---------------------------------------------------------------- 11. Metrics */
+/* ---------------------------------------------------------------- 9. Metrics */
 
-/* A measure of how well answers agree with references. */
+/* A measure of how well outputs agree with references. */
 typedef struct att_metric {
-    const char *name;     /* "bleu" */
-    const char *title;    /* "BLEU" */
-    const char *help;     /* one line of help */
-    bool lower_is_better; /* less is better */
+    const char *name;  /* "bleu" */
+    const char *title; /* "BLEU" */
+    const char *help;  /* one line of help */
+    bool lower_is_better;
 } att_metric;
 
-/* All of them, from 0; NULL beyond the last. */
+/* All of them, from 0; NULL past the last. */
 ATT_API size_t att_metric_count(void);
 ATT_API const att_metric *att_metric_get(size_t index);
 
-/* Lines without their ends, as UTF-8. */
+/* Hypotheses and their references: lines without line ends, UTF-8. */
 typedef struct att_hypotheses {
     const char *const *hypotheses;        /* [count] */
     const char *const *const *references; /* [reference_count][count]; NULL where a line has fewer,
@@ -714,15 +708,15 @@ typedef struct att_hypotheses {
     size_t reference_count;
 } att_hypotheses;
 
-/* All-zero means: 13a, capitals as they are, no interval. */
 typedef struct att_metric_options {
+    size_t size;
     const char *tokenizer; /* words of BLEU: "13a", "none", "char" or "intl"; NULL: 13a */
-    bool lowercase;        /* compare small letters */
-    int64_t resamples;     /* of the lines, to tell how sure a score is; 0: none */
-    uint64_t seed;         /* of those */
+    bool lowercase;        /* compare lowercase text */
+    int64_t resamples;     /* bootstrap resamples of the lines, for intervals; 0: none */
+    uint64_t seed;         /* of the bootstrap */
 } att_metric_options;
 
-/* 95 % of the resamples lie in it; NaN where there were none. */
+/* Contains 95 % of the bootstrap resamples; NaN without them. */
 typedef struct att_interval {
     double low, high;
 } att_interval;
@@ -731,35 +725,41 @@ typedef struct att_metric_score {
     const att_metric *metric;
     double value; /* of 100; error rates and CIDEr may exceed that */
     att_interval interval;
-    char signature[192]; /* how it was computed: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…" */
+    const char
+        *signature; /* how it was computed: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…" */
 } att_metric_score;
 
-/* Scores answers by the metrics named, out[i] by names[i]. BLEU, chrF and TER are those of
- * sacreBLEU with its defaults (docs/metrics.md). With several references each line may agree with
- * any. A line that is not UTF-8 is ATT_BAD_INPUT; err->place says of which text and err->line, from
- * 1, where. */
-ATT_API att_status att_metrics_score(att_metric_score *out, const char *const *names, size_t count,
-                                     const att_hypotheses *texts, const att_metric_options *how,
-                                     att_error *err);
+typedef struct att_metric_scores att_metric_scores;
 
-/* The same for files of lines ("-": standard input), which must have as many; *lines receives how
- * many. Errors name file and line. */
-ATT_API att_status att_metrics_score_files(att_metric_score *out, size_t *lines,
-                                           const char *const *names, size_t count,
-                                           const char *answers, const char *const *references,
-                                           size_t reference_count, const att_metric_options *how,
-                                           att_error *err);
+/* Scores hypotheses by the metrics of `names`. BLEU, chrF and TER are those of sacreBLEU with its
+ * defaults (docs/metrics.md). With several references each line may agree with any of them. A line
+ * that is not UTF-8 is ATT_BAD_INPUT; err->place says in which text and err->line, from 1, where.
+ */
+ATT_API att_status att_metrics_score(att_metric_scores **out, const char *const *names,
+                                     size_t count, const att_hypotheses *texts,
+                                     const att_metric_options *options, att_error *err);
+ATT_API void att_metric_scores_free(att_metric_scores *scores);
 
-/* ---------------------------------------------------------------- 12. Models */
+/* The score of names[index]; NULL past the last. And the number of lines that were scored. */
+ATT_API const att_metric_score *att_metric_scores_get(const att_metric_scores *scores,
+                                                      size_t index);
+ATT_API size_t att_metric_scores_lines(const att_metric_scores *scores);
 
-/* A model: settings, vocabularies and parameters, as they are kept in one .safetensors file.
- *
- * A model never changes: it is loaded, read or built, used, and freed. Any number of threads may
- * use one model at once, in any calls; each result is what it would be alone. What a call needs
- * besides (tapes, KV caches, beams, tokenizer caches) lives in the call, or in an att_session. */
+/* The same for files of lines ("-": standard input), which must have the same number of lines.
+ * Errors name file and line. */
+ATT_API att_status att_metrics_score_files(att_metric_scores **out, const char *const *names,
+                                           size_t count, const char *hypotheses,
+                                           const char *const *references, size_t reference_count,
+                                           const att_metric_options *options, att_error *err);
+
+/* ---------------------------------------------------------------- 10. Models */
+
+/* A model: settings, vocabularies and parameters, stored in one .safetensors file. It is loaded,
+ * read or built, used by any number of threads, and freed. What a call needs besides (tapes, KV
+ * caches, beams, tokenizer caches) belongs to the call, or to an att_session. */
 typedef struct att_model att_model;
 
-/* What a model does. The task that it was trained for decides. */
+/* What a model does, which is decided by the task that it was trained for. */
 typedef enum att_model_type {
     ATT_MODEL_SEQ2SEQ,    /* a line in, a line out */
     ATT_MODEL_LM,         /* a language model: continues a text */
@@ -776,11 +776,16 @@ ATT_API att_status att_model_read(att_model **out, const void *bytes, size_t siz
                                   att_error *err);
 ATT_API void att_model_free(att_model *model);
 
-/* Writes the file of a model to a temporary name and renames it; or appends its bytes to *out. */
+/* Writes the file of a model, or appends its bytes to *out. */
 ATT_API att_status att_model_save(const att_model *model, const char *path, att_error *err);
 ATT_API att_status att_model_write(att_string *out, const att_model *model, att_error *err);
 
 ATT_API att_model_type att_model_type_get(const att_model *model);
+
+/* Appends a description: settings, parameters and the training record, as text or as one line of
+ * JSON. */
+ATT_API att_status att_model_info(att_string *out, const att_model *model, bool json,
+                                  att_error *err);
 
 /* The tokens of a vocabulary, in the order of their ids. */
 typedef struct att_token_list {
@@ -808,11 +813,6 @@ ATT_API att_status att_model_tensor_get(att_tensor *out, const att_model *model,
 ATT_API att_status att_model_replace_tensors(att_model **out, const att_model *model,
                                              const att_bundle *tensors, att_error *err);
 
-/* Appends a description to *out: settings, parameters and the training record, as lines of text or
- * as one line of JSON. */
-ATT_API att_status att_model_info(att_string *out, const att_model *model, bool json,
-                                  att_error *err);
-
 /* ---- the tokenizer and the vocabularies of a model */
 
 /* Token ids that every vocabulary has; its own tokens follow from ATT_TOKEN_FIRST on. */
@@ -824,7 +824,7 @@ enum {
     ATT_TOKEN_FIRST = 3, /* the most frequent token */
 };
 
-/* Which vocabulary: of what the model reads, or of what it writes. Only models that read lines
+/* The vocabulary of the model's input or of its output. Only models that read lines
  * (ATT_MODEL_SEQ2SEQ, ATT_MODEL_CLASSIFIER) have ATT_SIDE_SOURCE; the target tokens of a classifier
  * are its labels. */
 typedef enum att_side { ATT_SIDE_SOURCE, ATT_SIDE_TARGET } att_side;
@@ -832,9 +832,9 @@ typedef enum att_side { ATT_SIDE_SOURCE, ATT_SIDE_TARGET } att_side;
 /* The number of tokens, the reserved ones included; 0 where the model has no such vocabulary. */
 ATT_API int32_t att_model_vocab_size(const att_model *model, att_side side);
 
-/* The token of an id as text to display, borrowed from the model: "<unknown>", "<start>" and
- * "<end>" for the reserved ids; a subword has "▁" for a space and "<0xE2>" for a byte that is not a
- * character. NULL for an id that the vocabulary lacks. */
+/* The token of an id as text to display: "<unknown>", "<start>" and "<end>" for the reserved ids; a
+ * BPE token has "▁" for a space and "<0xE2>" for a byte that is not a character. NULL for an id
+ * that the vocabulary lacks. */
 ATT_API const char *att_model_token(const att_model *model, att_side side, int32_t id);
 
 /* The id of a token as att_model_token() displays it (of `length` bytes), or -1. */
@@ -845,18 +845,18 @@ ATT_API int32_t att_model_token_id(const att_model *model, att_side side, const 
 typedef struct att_encoded_text att_encoded_text;
 
 /* Encodes a line without its line end (a whole text with line ends, for language models) as the
- * model itself does. ATT_BAD_INPUT where it is not UTF-8. Release with att_encoded_text_free(). */
+ * model itself does. ATT_BAD_INPUT where it is not UTF-8. */
 ATT_API att_status att_model_encode(att_encoded_text **out, const att_model *model, att_side side,
                                     const char *text, size_t length, att_error *err);
 ATT_API void att_encoded_text_free(att_encoded_text *encoded);
 ATT_API size_t att_encoded_text_count(const att_encoded_text *encoded);
 
-/* The ids, [att_encoded_text_count()], borrowed. */
+/* The ids, [att_encoded_text_count()]. */
 ATT_API const int32_t *att_encoded_text_ids(const att_encoded_text *encoded);
 
 /* The text of token `index` after normalization (composed form, lowercase where the model asks for
- * it), borrowed, not terminated, of *length bytes. An unknown token has its text too; a byte token
- * may be a part of a character; a reserved token is empty. NULL past the last. */
+ * it), not terminated, of *length bytes. An unknown token has its text too; a byte token may be a
+ * part of a character; a reserved token is empty. NULL past the last. */
 ATT_API const char *att_encoded_text_piece(const att_encoded_text *encoded, size_t index,
                                            size_t *length);
 
@@ -866,18 +866,18 @@ ATT_API const char *att_encoded_text_piece(const att_encoded_text *encoded, size
 ATT_API bool att_encoded_text_range(const att_encoded_text *encoded, size_t index, size_t *start,
                                     size_t *end);
 
-/* Appends the text of `count` ids to *out, without start and end tokens. ATT_BAD_INPUT for an id
- * that the vocabulary lacks. */
+/* Appends the text of `count` ids, without start and end tokens. ATT_BAD_INPUT for an id that the
+ * vocabulary lacks. */
 ATT_API att_status att_model_decode(att_string *out, const att_model *model, att_side side,
                                     const int32_t *ids, size_t count, att_error *err);
 
-/* ---------------------------------------------------------------- 13. Generation */
+/* ---------------------------------------------------------------- 11. Inference */
 
-/* Models that write a line for a line (ATT_MODEL_SEQ2SEQ) or for an image (ATT_MODEL_CAPTION): the
- * options of decoding, outputs with their attention, sessions for a search of your own, and
- * evaluation. One beam search serves all models (docs/running.md). */
+/* One beam search serves all models that write (docs/running.md): seq2seq models for lines, caption
+ * models for images, language models for prompts. Classifiers follow below. Calls take `options`
+ * NULL for the defaults. */
 
-/* What the sum of an output's log-probabilities is divided by; n is its number of tokens, the end
+/* The divisor of the sum of an output's log-probabilities; n is its number of tokens, the end
  * included. Without it, beam search prefers short outputs. */
 typedef enum att_length_norm {
     ATT_LENGTH_MEAN, /* n^penalty */
@@ -885,8 +885,9 @@ typedef enum att_length_norm {
     ATT_LENGTH_NONE, /* 1 */
 } att_length_norm;
 
-/* Options of decoding. All-zero means greedy decoding: the most probable token at each step. */
+/* Options of decoding. The default is greedy decoding: the most probable token at each step. */
 typedef struct att_decoding_options {
+    size_t size;
     int64_t beam;   /* beam size: hypotheses per source at a time; 0: 1 */
     int64_t n_best; /* outputs per source, at most; 0: 1. The beam has at least this size */
     att_length_norm length_norm;
@@ -914,26 +915,23 @@ typedef struct att_decoding_options {
 /* What happens to a line with more than max_input_length tokens. */
 typedef enum att_input_overflow { ATT_OVERFLOW_REFUSE, ATT_OVERFLOW_TRUNCATE } att_input_overflow;
 
-/* Options of att_model_generate() and att_model_caption(). All-zero means: greedy decoding, without
- * attention. */
 typedef struct att_generate_options {
-    att_decoding_options decoding;
-    bool attention;              /* return the attention weights */
-    bool all_heads;              /* with `attention`: those of every layer and head too */
-    int64_t layer;               /* whose attention is returned, from 1; 0: the last */
-    int64_t head;                /* likewise; 0: the mean of the layer's heads */
+    size_t size;
+    const att_decoding_options *decoding; /* NULL: greedy */
+    bool attention;                       /* return the attention weights */
+    bool all_heads;                       /* with `attention`: those of every layer and head too */
+    int64_t layer;                        /* whose attention is returned, from 1; 0: the last */
+    int64_t head;                         /* likewise; 0: the mean of the layer's heads */
     bool replace_unknown;        /* an unknown token becomes the source token with most attention */
     const char *const *targets;  /* [count] forced outputs (teacher forcing); NULL: none */
     const char *const *prefixes; /* [count] what outputs start with; NULL: nothing */
     int64_t max_input_length;    /* tokens of a line; 0: as many as the model supports */
     att_input_overflow input_overflow;
-    int64_t batch_size;     /* lines at a time; 0: automatic. It changes the speed alone */
-    uint64_t first_line;    /* number of the first line, for sampling */
-    att_callback *callback; /* progress in lines, and cancel between decoder steps; NULL: none */
-    void *callback_context;
+    int64_t batch_size;  /* lines at a time; 0: automatic. It changes the speed alone */
+    uint64_t first_line; /* number of the first line, for sampling */
 } att_generate_options;
 
-/* One output. Everything in it belongs to the att_outputs. Later versions add fields at the end. */
+/* One output. Everything in it belongs to the att_outputs. */
 typedef struct att_output {
     const char *text;               /* the output as a line */
     double score;                   /* sum of the log-probabilities of its tokens */
@@ -949,9 +947,9 @@ typedef struct att_output {
     const double *weights;            /* [target_count, source_count] attention; NULL: none */
     int64_t grid_rows, grid_columns;  /* of an image: its cells are the source, row by row; or 0 */
     int64_t layers, heads;            /* of cross attention; 1 and 1 in an RNN */
-    const double
-        *head_weights; /* [layers, heads, target_count, source_count]; NULL: not asked for */
-    int64_t alternative_count;                    /* further outputs of the same source (n_best) */
+    const double *head_weights;       /* [layers, heads, target_count, source_count]; NULL: not
+                                         asked for */
+    int64_t alternative_count;        /* further outputs of the same source (n_best) */
     const struct att_output *const *alternatives; /* [alternative_count] the best first */
 } att_output;
 
@@ -969,10 +967,6 @@ ATT_API void att_outputs_free(att_outputs *outputs);
 ATT_API size_t att_outputs_count(const att_outputs *outputs);
 ATT_API const att_output *att_outputs_get(const att_outputs *outputs, size_t line);
 
-/* The output of a line by rank: 0 is the best. NULL past the last. */
-ATT_API const att_output *att_outputs_alternative(const att_outputs *outputs, size_t line,
-                                                  size_t rank);
-
 /* Writes captions for images, with a caption model: float [count,cells,depth] or
  * [count,rows,columns,depth] features of the size that the model was trained on, as
  * att_model_images() loads them. The source of an output is the cells, row by row. */
@@ -986,25 +980,24 @@ ATT_API att_status att_model_caption(att_outputs **out, const att_model *model,
 ATT_API att_status att_model_images(att_tensor *out, const att_model *model, const char *path,
                                     att_error *err);
 
-/* The attention map of an output, with the tokens of both sides as labels, borrowed. false where
- * the output has no attention. */
+/* The attention map of an output, with the tokens of both sides as labels. false where the output
+ * has no attention. */
 ATT_API bool att_output_map(att_map *out, const att_output *output);
 
 /* The attention map of one layer, from 1 (0: the last), with a panel for each head. false where
  * all_heads was not set, or there is no such layer. */
 ATT_API bool att_output_layer_map(att_map *out, const att_output *output, int64_t layer);
 
-/* Appends pairs i-j to *out, separated by spaces, in the order of j: output token j has its largest
+/* Appends pairs i-j, separated by spaces, in the order of j: output token j has its largest
  * attention at source token i, both from 0; the end token is left out. ATT_BAD_INPUT where the
  * output has no attention. */
 ATT_API att_status att_output_alignment(att_string *out, const att_output *output, att_error *err);
 
-/* Appends an output to *out as one line of JSON; docs/running.md lists the keys. */
+/* Appends an output as one line of JSON; docs/running.md lists the keys. */
 ATT_API att_status att_output_json(att_string *out, const att_output *output, att_error *err);
 
-/* Appends an output with attention to *out as a self-contained HTML page: tokens with their
- * probabilities, each of which shows its attention when pointed at, the map (one of the two above),
- * and a table. */
+/* Appends an output with attention as an HTML page: tokens with their probabilities, each of which
+ * shows its attention when pointed at, the map (one of the two above), and a table. */
 ATT_API att_status att_output_html(att_string *out, const att_output *output, const att_map *map,
                                    att_error *err);
 
@@ -1014,50 +1007,40 @@ typedef struct att_overlay_image {
     size_t size;
     const uint8_t *pixels; /* [rows,columns,3] red, green, blue; or NULL */
     int64_t rows, columns; /* of either, in pixels */
-    bool crop;             /* the model's input is the center square of it; else all of it */
+    bool crop;             /* the model's input is the center square of it; otherwise all of it */
 } att_overlay_image;
 
-/* Appends the attention of a caption to *out: for each word a copy of the image, bright where the
- * model attends; as SVG or as a self-contained HTML page. Without `image` the copies are blank. As
- * text, the grid in shades for each word. */
-ATT_API att_status att_output_overlay_svg(att_string *out, const att_output *output,
-                                          const att_overlay_image *image, att_error *err);
-ATT_API att_status att_output_overlay_html(att_string *out, const att_output *output,
-                                           const att_overlay_image *image, att_error *err);
-ATT_API att_status att_output_overlay_text(att_string *out, const att_output *output,
-                                           const att_render_options *options, att_error *err);
+/* Appends the attention of a caption: for each word a copy of the image, bright where the model
+ * attends, as SVG or HTML (blank where `image` is NULL); or the grid in shades, as text. */
+ATT_API att_status att_output_overlay_render(att_string *out, const att_output *output,
+                                             const att_overlay_image *image,
+                                             const att_render_options *options, att_error *err);
 
 /* ---- sessions: decoding step by step, for a search of your own */
 
 /* A session encodes sources once and then decodes rows (hypotheses) token by token, with the
  * decoder's state (KV cache, RNN states) kept between the steps. The library's own beam search runs
- * on it. For one thread at a time; several sessions may share a model. examples/own_search.c is a
- * nucleus sampler on it. */
+ * on it. examples/own_search.c is a nucleus sampler on it. */
 typedef struct att_session att_session;
 
-/* Start from ATT_SESSION_OPTIONS_INIT. */
 typedef struct att_session_options {
-    size_t size;                /* sizeof(att_session_options) */
+    size_t size;
     att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
     size_t ensemble_count;
     bool attention;     /* steps return attention weights */
     bool hidden_states; /* steps return the decoder's hidden states */
 } att_session_options;
-#define ATT_SESSION_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        .size = sizeof(att_session_options)                                                        \
-    }
 
 /* A session with a model of type ATT_MODEL_SEQ2SEQ, ATT_MODEL_CAPTION or ATT_MODEL_LM, which must
- * outlive it, as those of the ensemble must. `options` may be NULL. */
+ * outlive it, as those of the ensemble must. */
 ATT_API att_status att_session_new(att_session **out, const att_model *model,
                                    const att_session_options *options, att_error *err);
 ATT_API void att_session_free(att_session *session);
 
-/* Starts with new sources; row r of the first step continues from source r. Whatever the session
- * decoded before is dropped. The four ways: lines; token ids of the source vocabulary, sequence
- * after sequence, with the length of each (a sequence may not be empty); features of images as in
- * att_model_caption(); and, for language models, nothing but a number of rows. */
+/* Starts with new sources; row r of the first step continues from source r. What the session
+ * decoded before is dropped. There are four ways: lines; token ids of the source vocabulary,
+ * sequence after sequence, with the length of each (a sequence may not be empty); features of
+ * images as in att_model_caption(); and, for language models, only a number of rows. */
 ATT_API att_status att_session_start_lines(att_session *session, const char *const *lines,
                                            size_t count, att_error *err);
 ATT_API att_status att_session_start_ids(att_session *session, const int32_t *ids,
@@ -1066,8 +1049,7 @@ ATT_API att_status att_session_start_images(att_session *session, const att_tens
                                             att_error *err);
 ATT_API att_status att_session_start_text(att_session *session, size_t rows, att_error *err);
 
-/* The result of a step, borrowed until the next call with the session. Later versions add fields at
- * the end. */
+/* The result of a step, borrowed until the next call with the session. */
 typedef struct att_session_output {
     size_t size; /* of this struct, as the library knows it */
     int64_t rows;
@@ -1113,56 +1095,61 @@ ATT_API int64_t att_session_source_length(const att_session *session, int64_t so
 ATT_API const char *att_session_source_token(const att_session *session, int64_t source,
                                              int64_t index);
 
-/* ---- evaluation */
+/* ---- language models */
 
-/* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
- * NaN where there was nothing to count. */
-typedef struct att_seq2seq_eval {
-    int64_t lines;
-    int64_t tokens;          /* of the references */
-    double exact_match;      /* lines whose output equals the reference in every token */
-    double token_accuracy;   /* tokens predicted under teacher forcing; end tokens included */
-    double token_error_rate; /* insertions, deletions and substitutions per reference token */
-    double word_error_rate;  /* the same in words, where tokens are not words */
-    double perplexity;       /* of the references */
-    att_interval exact_match_interval, token_accuracy_interval, token_error_rate_interval,
-        word_error_rate_interval, perplexity_interval; /* NaN without bootstrap samples */
-} att_seq2seq_eval;
+typedef struct att_complete_options {
+    size_t size;
+    const att_decoding_options *decoding; /* NULL: greedy. Its length limits are ignored */
+    int64_t max_new_tokens;               /* 0: 100 */
+} att_complete_options;
 
-/* Options of evaluation. All-zero means: greedy decoding, no text metrics, no intervals. */
-typedef struct att_eval_options {
-    const att_decoding_options *decoding; /* for sampling, the number of a line is its index in the
-                                             dataset */
-    const char *const *metrics; /* [metric_count] text metrics of the outputs against the targets */
-    size_t metric_count;        /* as they are in the file */
-    att_metric_options metric_options; /* lowercase is set where the model is lowercase */
-    const char *features; /* .npy file of the features of captioned images; NULL: the validation
-                             images of training */
-} att_eval_options;
+/* Counts of a completion or of a scored text. Start from ATT_INIT(att_completion). */
+typedef struct att_completion {
+    size_t size;
+    int64_t prompt_tokens;
+    int64_t unknown_tokens; /* tokens of the prompt that the vocabulary lacks */
+    int64_t tokens;         /* that on_token was called for */
+    double score;           /* sum of their log-probabilities */
+} att_completion;
 
-/* Evaluates on the pairs of a file (source<TAB>target lines; "-": standard input), or if `path` is
- * NULL on the validation pairs of training, loaded or generated again. `texts` receives the score
- * of each metric of options->metrics; `options` may be NULL. Appends to *notes, which may be NULL,
- * what was skipped and why. */
-ATT_API att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_score *texts,
-                                              const att_model *model, const char *path,
-                                              const att_eval_options *options, att_string *notes,
-                                              att_error *err);
+/* Called for each token with its text and its log-probability; false ends the call there, which is
+ * not an error. */
+typedef bool att_token_callback(void *context, const char *text, size_t length, double score);
 
-/* The text metrics that suit the outputs of a model: BLEU and chrF for words; for others none. */
-ATT_API const char *const *att_model_metrics(const att_model *model, size_t *count);
+/* Continues a prompt of `length` bytes, token by token. on_token is called as soon as a token is
+ * certain: at once, unless there is a beam. The text of a call is whole UTF-8 characters: a token
+ * that is part of a character comes with an empty text, and bytes that cannot become a character
+ * come as U+FFFD. Without a prompt the text starts as after a line end. The time of a token does
+ * not grow with the text: when the context of a Transformer is full, it continues from the last
+ * half. */
+ATT_API att_status att_model_complete(att_completion *out, const att_model *model,
+                                      const char *prompt, size_t length,
+                                      const att_complete_options *options,
+                                      att_token_callback *on_token, void *context, att_error *err);
 
-/* ---------------------------------------------------------------- 14. Classification */
+typedef struct att_score_options {
+    size_t size;
+    att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
+    size_t ensemble_count;
+} att_score_options;
 
-/* Models of type ATT_MODEL_CLASSIFIER: one of a list of labels for each line. */
+/* Calls on_token for each token of a text except the first, with its log-probability given the
+ * tokens before it. Texts of tokens are their bytes as they are. */
+ATT_API att_status att_model_score_text(att_completion *out, const att_model *model,
+                                        const char *text, size_t length,
+                                        const att_score_options *options,
+                                        att_token_callback *on_token, void *context,
+                                        att_error *err);
+
+/* ---- classifiers */
 
 /* The labels of a classifier, from 0, the most frequent in training first. Models of other types
  * have none; past the last, NULL. */
 ATT_API size_t att_model_label_count(const att_model *model);
 ATT_API const char *att_model_label(const att_model *model, size_t index);
 
-/* Options of att_model_classify(). All-zero means: one model, without attention. */
 typedef struct att_classify_options {
+    size_t size;
     bool attention;           /* return the attention weights of the tokens */
     int64_t max_input_length; /* tokens of a line; 0: as many as the model supports */
     att_input_overflow input_overflow;
@@ -1170,12 +1157,9 @@ typedef struct att_classify_options {
     att_model *const *ensemble; /* [ensemble_count] models that classify together with the first
                                    one: the probability of a label is the mean over all models. */
     size_t ensemble_count;      /* Their vocabularies must be equal */
-    att_callback *callback;     /* progress in lines, and cancel between batches; NULL: none */
-    void *callback_context;
 } att_classify_options;
 
-/* The prediction for one line. Everything in it belongs to the att_predictions. Later versions add
- * fields at the end. */
+/* The prediction for one line. Everything in it belongs to the att_predictions. */
 typedef struct att_prediction {
     const char *label_text; /* the most probable label; "" for a line without tokens */
     int64_t label;          /* its index; -1 for a line without tokens */
@@ -1203,9 +1187,87 @@ ATT_API void att_predictions_free(att_predictions *predictions);
 ATT_API size_t att_predictions_count(const att_predictions *predictions);
 ATT_API const att_prediction *att_predictions_get(const att_predictions *predictions, size_t index);
 
-/* Appends a prediction to *out as one line of JSON; docs/running.md lists the keys. */
+/* Appends a prediction as one line of JSON; docs/running.md lists the keys. */
 ATT_API att_status att_prediction_json(att_string *out, const att_prediction *prediction,
                                        const att_model *model, att_error *err);
+
+/* ---- evaluation */
+
+/* An example of a dataset. All strings are UTF-8 and are copied. */
+typedef struct att_example {
+    const char *source; /* source sentence, without a line end; NULL for captions and text */
+    const char *target; /* target sentence, label or caption, without a line end; for a language
+                           model the next piece of the text, line ends included */
+    int64_t image;      /* captions: index of the image in the features, from 0 */
+} att_example;
+
+/* Gets the next example into *out, whose strings stay valid until the next call; false at the end
+ * of the dataset. */
+typedef bool att_example_iterator(void *context, att_example *out);
+
+/* Options of evaluation. The defaults: greedy decoding, no text metrics, no intervals. */
+typedef struct att_eval_options {
+    size_t size;
+    const att_decoding_options *decoding; /* NULL: greedy. For sampling, the number of a line is its
+                                             index in the dataset */
+    const char *const *metrics; /* [metric_count] text metrics of the outputs against the targets */
+    size_t metric_count;        /* as they are in the dataset */
+    const att_metric_options *metric_options; /* lowercase is set where the model is lowercase */
+    const char *features; /* .npy file of the features of captioned images; NULL: the validation
+                             images of training */
+    att_example_iterator *examples; /* the dataset, instead of a file; NULL: a file */
+    void *examples_context;
+    const att_tensor *feature_values; /* features of captioned images, instead of a file */
+} att_eval_options;
+
+/* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
+ * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */
+typedef struct att_seq2seq_eval {
+    size_t size;
+    int64_t lines;
+    int64_t tokens;          /* of the references */
+    double exact_match;      /* lines whose output equals the reference in every token */
+    double token_accuracy;   /* tokens predicted under teacher forcing; end tokens included */
+    double token_error_rate; /* insertions, deletions and substitutions per reference token */
+    double word_error_rate;  /* the same in words, where tokens are not words */
+    double perplexity;       /* of the references */
+    att_interval exact_match_interval, token_accuracy_interval, token_error_rate_interval,
+        word_error_rate_interval, perplexity_interval; /* NaN without bootstrap resamples */
+} att_seq2seq_eval;
+
+/* Evaluates on the pairs of a file (source<TAB>target lines; "-": standard input), or if `path` is
+ * NULL on the examples of the options, or else on the validation pairs of training, loaded or
+ * generated again. *scores receives the text metrics of options->metrics; it may be NULL. Appends
+ * to *notes, which may be NULL, what was skipped and why. */
+ATT_API att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_scores **scores,
+                                              const att_model *model, const char *path,
+                                              const att_eval_options *options, att_string *notes,
+                                              att_error *err);
+
+/* The text metrics that suit the outputs of a model: BLEU and chrF for words; for others none. */
+ATT_API const char *const *att_model_metrics(const att_model *model, size_t *count);
+
+/* Evaluation of a language model on a text: every token except the first, given those before it.
+ * Start from ATT_INIT(att_lm_eval). */
+typedef struct att_lm_eval {
+    size_t size;
+    int64_t tokens;
+    int64_t characters;
+    int64_t unknown_tokens; /* tokens that the vocabulary lacks */
+    double loss;            /* nats per token */
+    double bits_per_character;
+    double perplexity; /* per token */
+    double accuracy;   /* tokens that were the most probable; an unknown token never counts as
+                          correct. NaN for an ensemble */
+} att_lm_eval;
+
+/* Evaluates on a text, as above. An RNN reads the text in as many streams as it was trained on at a
+ * time, each from its start to its end; a Transformer in chunks of its context length, end to end.
+ * Of the decoding options, the ensemble is used: the probability of a token is then the mean over
+ * the models, each reading the text in its own way. */
+ATT_API att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const char *path,
+                                         const att_eval_options *options, att_string *notes,
+                                         att_error *err);
 
 /* The metrics of one label. */
 typedef struct att_label_metrics {
@@ -1219,7 +1281,7 @@ typedef struct att_label_metrics {
 typedef struct att_classifier_eval {
     int64_t lines;
     double accuracy;
-    att_interval accuracy_interval; /* NaN without bootstrap samples */
+    att_interval accuracy_interval; /* NaN without bootstrap resamples */
     double macro_f1;                /* the mean F1 of all labels that occur or were predicted */
     double loss;                    /* the mean of -log probability of the true label, in nats */
     double calibration_error;       /* expected calibration error */
@@ -1227,141 +1289,57 @@ typedef struct att_classifier_eval {
     const int64_t *confusion; /* [labels, labels] rows: true labels, columns: predicted labels */
 } att_classifier_eval;
 
-/* The metrics of one label; NULL past the last. */
-ATT_API const att_label_metrics *att_classifier_eval_label(const att_classifier_eval *eval,
-                                                           int64_t label);
-
-/* Evaluates on the `sentence<TAB>label` lines of a file, as att_model_evaluate_seq2seq() does. Of
- * `options`, the ensemble of its decoding and the bootstrap samples and seed of metric_options are
- * used. A label that the model lacks is ATT_BAD_INPUT. Release with att_classifier_eval_free(). */
+/* Evaluates on sentence<TAB>label lines, as above. Of `options`, the ensemble of its decoding and
+ * the bootstrap of metric_options are used. A label that the model lacks is ATT_BAD_INPUT. */
 ATT_API att_status att_model_evaluate_classifier(att_classifier_eval **out, const att_model *model,
                                                  const char *path, const att_eval_options *options,
                                                  att_string *notes, att_error *err);
 ATT_API void att_classifier_eval_free(att_classifier_eval *eval);
 
-/* Appends an evaluation to *out as one line of JSON; docs/metrics.md lists the keys. */
+/* The metrics of one label; NULL past the last. */
+ATT_API const att_label_metrics *att_classifier_eval_label(const att_classifier_eval *eval,
+                                                           int64_t label);
+
+/* Appends an evaluation as one line of JSON; docs/metrics.md lists the keys. */
 ATT_API att_status att_classifier_eval_json(att_string *out, const att_classifier_eval *eval,
                                             const att_model *model, att_error *err);
 
-/* ---------------------------------------------------------------- 15. Language models */
+/* ---------------------------------------------------------------- 12. Inside a model */
 
-/* Models of type ATT_MODEL_LM: the next token of a text. */
-
-/* Options of att_model_complete(). */
-typedef struct att_complete_options {
-    att_decoding_options decoding; /* greedy, beam search or sampling; length limits are ignored */
-    int64_t max_new_tokens;
-    att_callback *callback; /* progress in new tokens, and cancel between decoder steps, the prompt
-                               included; NULL: none */
-    void *callback_context;
-} att_complete_options;
-
-/* Counts of a completion or of a scored text. */
-typedef struct att_completion {
-    int64_t prompt_tokens;
-    int64_t unknown_tokens; /* tokens of the prompt that the vocabulary lacks */
-    int64_t tokens;         /* that on_token was called for */
-    double score;           /* sum of their log-probabilities */
-} att_completion;
-
-/* Called for each token with its text and its log-probability; false ends the call there, which is
- * not an error. */
-typedef bool att_token_callback(void *context, const char *text, size_t length, double score);
-
-/* Continues a prompt of `length` bytes, token by token. on_token is called as soon as a token is
- * certain: at once, unless there is a beam. The text of a call is whole UTF-8 characters: a token
- * that is part of a character comes with an empty text, and bytes that cannot become a character
- * come as U+FFFD. Without a prompt the text starts as after a line end. The time of a token does
- * not grow with the text: when the context of a Transformer is full, it continues from the last
- * half. */
-ATT_API att_status att_model_complete(att_completion *out, const att_model *model,
-                                      const char *prompt, size_t length,
-                                      const att_complete_options *options,
-                                      att_token_callback *on_token, void *context, att_error *err);
-
-/* Options of att_model_score_text(). Start from ATT_SCORE_OPTIONS_INIT. */
-typedef struct att_score_options {
-    size_t size;                /* sizeof(att_score_options) */
-    att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
-    size_t ensemble_count;
-    att_callback *callback; /* progress in tokens, and cancel between decoder steps; NULL: none */
-    void *callback_context;
-} att_score_options;
-#define ATT_SCORE_OPTIONS_INIT                                                                     \
-    {                                                                                              \
-        .size = sizeof(att_score_options)                                                          \
-    }
-
-/* Calls on_token for each token of a text but the first, with its log-probability given the tokens
- * before it. Texts of tokens are their bytes as they are. `options` may be NULL. */
-ATT_API att_status att_model_score_text(att_completion *out, const att_model *model,
-                                        const char *text, size_t length,
-                                        const att_score_options *options,
-                                        att_token_callback *on_token, void *context,
-                                        att_error *err);
-
-/* Evaluation of a language model on a text: every token but the first, given those before it. */
-typedef struct att_lm_eval {
-    int64_t tokens;
-    int64_t characters;
-    int64_t unknown_tokens; /* tokens that the vocabulary lacks */
-    double loss;            /* nats per token */
-    double bits_per_character;
-    double perplexity; /* per token */
-    double accuracy;   /* tokens that were the most probable; an unknown token never counts as
-                          correct. NaN for an ensemble */
-} att_lm_eval;
-
-/* Evaluates on the text of a file ("-": standard input), or if `path` is NULL on the validation
- * text of training. An RNN reads the text in as many streams as it was trained on at a time, each
- * from its start to its end; a Transformer in chunks of its context length, end to end. Of
- * `options`, which may be NULL, the ensemble of its decoding is used: the probability of a token is
- * then the mean over the models, each reading the text in its own way. */
-ATT_API att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const char *path,
-                                         const att_eval_options *options, att_string *notes,
-                                         att_error *err);
-
-/* ---------------------------------------------------------------- 16. Looking inside */
-
-/* Where a Transformer attends: sources to themselves, targets to themselves, targets to sources. */
+/* Where a Transformer attends: encoder self-attention, decoder self-attention, cross attention. */
 typedef enum att_attention_block {
     ATT_BLOCK_ENCODER,
     ATT_BLOCK_DECODER,
     ATT_BLOCK_CROSS
 } att_attention_block;
 
-/* One head of a model, at work on a line. */
+/* Heads of a Transformer, run on a line. */
 typedef struct att_head_selection {
     att_attention_block block;
-    int64_t layer, head; /* from 1; 0: the first */
+    int64_t layer, head; /* from 1; 0: att_model_head_sheet() the first, att_model_attention_map()
+                            the last layer and all heads */
     const char *input;   /* the source */
-    const char *target;  /* what the decoder has said; NULL: the model's own answer */
+    const char
+        *target; /* what the decoder is fed (teacher forcing); NULL: the model's own output */
 } att_head_selection;
 
-/* Adds a worksheet to *out that works this head out, from embeddings or what the layers before gave
- * to what it adds, and expects of its weights what the model found in single precision. It loads
+/* Appends a worksheet that works one head out, from its input to what it adds to the residual
+ * stream, and expects the attention weights that the model computed in single precision. It loads
  * parameters from `file`, the model's name in the sheet's folder. Transformers alone have heads. */
 ATT_API att_status att_model_head_sheet(att_string *out, const att_model *model, const char *file,
                                         const att_head_selection *which, att_error *err);
 
-/* What heads look at in a line, to draw. */
+/* The attention map of one block and layer of a Transformer: of one head, or of all heads, each in
+ * a panel (`every_head`) or their mean. Rows and columns of the decoder are the start token and the
+ * target; each row is the position that predicts the next token. */
 typedef struct att_attention_map att_attention_map;
-
-/* Runs a Transformer over which->input and keeps the weights of one part and layer (0: the last):
- * those of which->head, or of all heads (0), each in a panel or their mean. Rows and columns of the
- * decoder are the start and what was said, each row being what the next token is found from.
- * Release with att_attention_map_free(). */
 ATT_API att_status att_model_attention_map(att_attention_map **out, const att_model *model,
                                            const att_head_selection *which, bool every_head,
                                            att_error *err);
-ATT_API void att_attention_map_free(att_attention_map *look);
+ATT_API void att_attention_map_free(att_attention_map *map);
+ATT_API const att_map *att_attention_map_get(const att_attention_map *map);
 
-/* The map, lent. */
-ATT_API const att_map *att_attention_map_get(const att_attention_map *look);
-
-/* Of recurrent models: what single units do while a text is read (docs/cells.md). */
-
-/* What is read off a unit. */
+/* Units of recurrent models (docs/cells.md): what single units do while a text is read. */
 typedef enum att_unit_signal {
     ATT_SIGNAL_DEFAULT, /* the cell of an LSTM, the hidden state of others */
     ATT_SIGNAL_HIDDEN,  /* the hidden state */
@@ -1373,32 +1351,28 @@ typedef struct att_layer_unit {
     int64_t layer, unit;
 } att_layer_unit;
 
-/* A text as it is read, and what a unit does after each of its tokens. */
+/* The value of a unit after each token of a text, as highlighted text. */
 typedef struct att_unit_activations att_unit_activations;
-
 ATT_API att_status att_model_unit_activations(att_unit_activations **out, const att_model *model,
                                               const char *text, size_t length, att_layer_unit unit,
                                               att_unit_signal signal, att_error *err);
-ATT_API void att_unit_activations_free(att_unit_activations *watched);
+ATT_API void att_unit_activations_free(att_unit_activations *activations);
+ATT_API const att_highlight *att_unit_activations_get(const att_unit_activations *activations);
 
-/* The text coloured by it, lent. */
-ATT_API const att_highlight *att_unit_activations_get(const att_unit_activations *watched);
-
-/* How units are searched for that keep track of something. All-zero means the usual. */
+/* Options of the search for units that track a property of the text. */
 typedef struct att_cells_options {
+    size_t size;
     att_unit_signal signal;
     double held_out; /* part of the text, its end, that the units found are measured on; 0: 0.25 */
     int64_t max_tokens; /* tokens to read at most; 0: a million */
-    int64_t n_best;     /* units to tell of each property; 0: 3 */
-    /* Told now and then how many tokens have been read, of all that will be; or NULL. */
-    void (*on_progress)(void *context, int64_t read, int64_t all);
-    void *context;
+    int64_t n_best;     /* units to report for each property; 0: 3 */
+    const char *text;   /* the text, instead of a file, of `length` bytes; NULL: a file */
+    size_t length;
 } att_cells_options;
 
-/* A unit, and how it goes along with a property: correlations between -1 and 1 on the part of the
- * text that was searched and on the part held out; and of a property that holds or does not, how
- * well the unit tells these apart there: the probability that it is larger (or smaller, where it
- * goes against) at a place of the one kind than at one of the other; NaN for other properties. */
+/* A unit and its agreement with a property: correlations between -1 and 1 on the part of the text
+ * that was searched and on the held-out part; for a binary property also the area under the ROC
+ * curve there (of the negated unit where the correlation is negative), NaN for others. */
 typedef struct att_cell_match {
     att_layer_unit unit;
     double search_correlation, held_out_correlation;
@@ -1407,74 +1381,57 @@ typedef struct att_cell_match {
 
 typedef struct att_cells_property {
     const char *property, *help;
-    bool binary;                   /* it holds or it does not */
-    double mean;                   /* over the part searched */
-    const att_cell_match *matches; /* [found_count] the best first; none where it never changes */
-    int64_t match_count;
-    att_highlight
-        sample; /* of the text held out, coloured by the best; where it holds underlined */
+    bool binary;                          /* true or false at each token; otherwise a number */
+    double mean;                          /* over the part searched */
+    int64_t match_count;                  /* 0 where the property never changes */
+    const att_cell_match *const *matches; /* [match_count] the best first */
+    att_highlight sample; /* of the held-out text, colored by the best unit, underlined where the
+                             property is true */
 } att_cells_property;
 
 typedef struct att_cells_info {
-    int64_t layers, hidden_size;            /* units of each */
-    att_unit_signal signal;                 /* not the usual */
-    int64_t search_tokens, held_out_tokens; /* tokens */
+    int64_t layers, hidden_size; /* units of each layer */
+    att_unit_signal signal;      /* never ATT_SIGNAL_DEFAULT */
+    int64_t search_tokens, held_out_tokens;
 } att_cells_info;
 
 /* Compares every unit of a recurrent model with every property of text that there is, on the text
- * of a file ("-": standard input). */
+ * of a file ("-": standard input), or with `path` NULL on that of the options. */
 typedef struct att_cells att_cells;
 ATT_API att_status att_model_cells(att_cells **out, const att_model *model, const char *path,
-                                   const att_cells_options *how, att_error *err);
+                                   const att_cells_options *options, att_error *err);
 ATT_API void att_cells_free(att_cells *cells);
+ATT_API const att_cells_info *att_cells_info_get(const att_cells *cells);
 
-ATT_API att_cells_info att_cells_info_get(const att_cells *cells);
+/* The properties; NULL past the last. */
 ATT_API size_t att_cells_count(const att_cells *cells);
 ATT_API const att_cells_property *att_cells_get(const att_cells *cells, size_t index);
 
-/* Adds what was found to *out: a table for a terminal, with the best unit of each property; one
- * line of JSON with all; a page with coloured samples. */
-ATT_API att_status att_cells_text(att_string *out, const att_cells *cells,
-                                  const att_render_options *options, att_error *err);
-ATT_API att_status att_cells_json(att_string *out, const att_cells *cells, att_error *err);
-ATT_API att_status att_cells_html(att_string *out, const att_cells *cells, att_error *err);
+/* Appends the result: a table with the best unit of each property (text), all of it in one line
+ * (JSON), or a page with highlighted samples (HTML). */
+ATT_API att_status att_cells_render(att_string *out, const att_cells *cells,
+                                    const att_render_options *options, att_error *err);
 
-/* How far a loss reaches back: the norm of the gradient of the last token's loss with respect to
- * the state after each token before it, for every layer of a recurrent model. */
+/* Gradient flow: the norm of the gradient of the last token's loss with respect to the state after
+ * each token before it, for every layer of a recurrent model. */
 typedef struct att_gradient_flow att_gradient_flow;
 ATT_API att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *model,
                                            const char *text, size_t length, att_error *err);
 ATT_API void att_gradient_flow_free(att_gradient_flow *flow);
+ATT_API int64_t att_gradient_flow_count(const att_gradient_flow *flow); /* tokens except the last */
+ATT_API double att_gradient_flow_loss(const att_gradient_flow *flow);   /* of the last, in nats */
 
-ATT_API int64_t
-att_gradient_flow_count(const att_gradient_flow *flow); /* states: tokens but the last */
-ATT_API double att_gradient_flow_loss(const att_gradient_flow *flow); /* of the last, in nats */
+/* One curve per layer, from 0, named by its cell: "LSTM, layer 1". NULL past the last. */
 ATT_API size_t att_gradient_flow_layers(const att_gradient_flow *flow);
+ATT_API const att_curve *att_gradient_flow_get(const att_gradient_flow *flow, size_t layer);
 
-/* Of one layer, from 0, lent; its name tells the kind of cell: "LSTM, layer 1". */
-ATT_API att_curve att_gradient_flow_get(const att_gradient_flow *flow, size_t layer);
-
-/* ---------------------------------------------------------------- 17. Training */
+/* ---------------------------------------------------------------- 13. Training */
 
 /* A training run: dataset, model, optimizer and how far the run is. */
 typedef struct att_training att_training;
 
-/* One training example. All strings are UTF-8 and are copied. */
-typedef struct att_example {
-    const char *source; /* source sentence, without a line end; NULL for captions and text */
-    const char *target; /* target sentence, label or caption, without a line end; for a language
-                           model the next piece of the text, line ends included */
-    int64_t image;      /* captions: index of the image in `features`, from 0 */
-} att_example;
-
-/* Gets the next example into *out, whose strings stay valid until the next call; false at the end
- * of the dataset. */
-typedef bool att_example_iterator(void *context, att_example *out);
-
-/* Where a run's data come from, if not from files, and who is told about its progress. Start from
- * ATT_TRAINING_OPTIONS_INIT. */
 typedef struct att_training_options {
-    size_t size;                 /* sizeof(att_training_options) */
+    size_t size;
     att_example_iterator *train; /* training examples; NULL: the files that the settings name */
     void *train_context;
     att_example_iterator *valid; /* validation examples; NULL: a part of the training examples, by
@@ -1483,31 +1440,23 @@ typedef struct att_training_options {
     const att_tensor *features;       /* captions: [images,cells,channels] or
                                          [images,height,width,channels]; copied */
     const att_tensor *valid_features; /* the same for `valid`; NULL: `features` */
-    att_callback *callback;           /* progress and cancel, while data are read and in every
-                                         later call on the run; NULL: none */
-    void *callback_context;
 } att_training_options;
-#define ATT_TRAINING_OPTIONS_INIT                                                                  \
-    {                                                                                              \
-        .size = sizeof(att_training_options)                                                       \
-    }
 
 /* Reads, generates or copies the dataset, builds the vocabularies and the model, and measures the
  * memory of the largest batch; or resumes the run of the checkpoint that the setting `resume`
  * names, which ends in exactly the bits that the run would have had without a break. The settings
- * are borrowed; those that were not given are then taken from the checkpoint, and those that cannot
- * change in the middle of a run are refused. `options` may be NULL. Release with
- * att_training_free(). */
+ * must outlive the run; those that were not given are then taken from the checkpoint, and those
+ * that cannot change in the middle of a run are refused. */
 ATT_API att_status att_training_new(att_training **out, att_settings *settings,
                                     const att_training_options *options, att_error *err);
 ATT_API void att_training_free(att_training *training);
 
-/* Adds to *out what was found in the data, the size of the model and the memory that the run needs:
+/* Appends what was found in the data, the size of the model and the memory that the run needs:
  * lines to show before it starts. */
 ATT_API att_status att_training_report(att_string *out, const att_training *training,
                                        att_error *err);
 
-/* How a model did on the validation data. Losses are per target token, in nats. */
+/* The metrics of a model on the validation data. Losses are per target token, in nats. */
 typedef struct att_validation {
     int64_t step;  /* after this many steps */
     int64_t epoch; /* in this epoch, from 1 */
@@ -1515,15 +1464,11 @@ typedef struct att_validation {
     double train_loss;     /* since the validation before */
     double train_accuracy; /* likewise: target tokens that were the most probable */
     double loss;
-    double accuracy; /* target tokens that were the most probable after those before them */
-    double
-        exact_match; /* part of the lines that the model, on its own, gets right in every token */
-    double token_error_rate; /* wrong, missing and surplus tokens to a token of the reference,
-                                likewise */
-    double bleu; /* of 100, of its own answers, BLEU-4 where these are captions; NaN unless that
-                    makes a model the best */
-    double bits_per_character; /* of a text, to a character of it, and `exact` and `errors` are 0;
-                                  else NaN */
+    double accuracy;         /* under teacher forcing: target tokens that were the most probable */
+    double exact_match;      /* lines whose output equals the reference in every token */
+    double token_error_rate; /* insertions, deletions and substitutions per reference token */
+    double bleu; /* of 100 (captions: BLEU-4); NaN unless the setting best-metric asks for it */
+    double bits_per_character; /* of a language model; NaN for others */
 } att_validation;
 
 typedef enum att_training_event {
@@ -1539,7 +1484,7 @@ typedef struct att_training_progress {
     double loss;           /* of training since the last validation */
     double learning_rate;
     double gradient_norm;              /* before clipping */
-    double tokens_per_second;          /* targets learnt from, in this run: tokens, or labels */
+    double tokens_per_second;          /* target tokens, or labels, in this run */
     double seconds, seconds_left;      /* of this run; NaN where not known yet */
     const att_validation *last, *best; /* NULL before the first */
     bool improved;                     /* the last is the best */
@@ -1549,10 +1494,10 @@ typedef struct att_training_progress {
 typedef bool att_training_callback(void *context, const att_training_progress *progress);
 
 /* Trains until the run is finished or `on_event` (may be NULL) stops it; either way a checkpoint is
- * saved, and after each validation that is the best so far, and at the end, the model. Files are
- * written to a temporary name and renamed. If the run's att_callback cancels, the checkpoint is
- * saved and ATT_CANCELLED returned; calling again continues. If the loss or the gradient is not
- * finite, the run fails at that step and the files written before stay. */
+ * saved, and after each validation that is the best so far, and at the end, the model. If the
+ * thread's att_callback cancels, the checkpoint is saved and ATT_CANCELLED returned; calling again
+ * continues. If the loss or the gradient is not finite, the run fails at that step and the files
+ * written before stay. */
 ATT_API att_status att_training_run(att_training *training, att_training_callback *on_event,
                                     void *context, att_error *err);
 
@@ -1566,111 +1511,96 @@ ATT_API att_status att_training_advance(att_training *training, int64_t steps,
 /* Saves the checkpoint, from which `resume` continues, and the best model so far. */
 ATT_API att_status att_training_save(att_training *training, att_error *err);
 
-/* A new model with the best parameters so far (the current ones before the first validation).
- * Release with att_model_free(). */
+/* A new model with the best parameters so far (the current ones before the first validation). */
 ATT_API att_status att_training_model(att_model **out, att_training *training, att_error *err);
 
-/* The type of the model that it trains. */
+/* The type of the model; steps made so far, in this run and before; and whether the run is over
+ * (att_training_run() would have nothing left to do). */
 ATT_API att_model_type att_training_model_type(const att_training *training);
-
-/* Whether the run is over (att_training_run() would have nothing left to do). */
+ATT_API int64_t att_training_steps(const att_training *training);
 ATT_API bool att_training_finished(const att_training *training);
 
-/* Steps made so far, in this run and before. */
-ATT_API int64_t att_training_steps(const att_training *training);
+/* The validations so far, from 0 (NULL past the last), and the best (NULL before the first). */
+ATT_API size_t att_training_validation_count(const att_training *training);
+ATT_API const att_validation *att_training_validation(const att_training *training, size_t index);
+ATT_API const att_validation *att_training_best(const att_training *training);
 
-/* All validations so far, lent; and the number of the best, from 1 (0 before the first). */
-ATT_API size_t att_training_history(const att_training *training, const att_validation **rows);
-ATT_API size_t att_training_best(const att_training *training);
-
-/* Where the model and the checkpoint go. */
+/* The paths of the model and the checkpoint. */
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
 
-/* ---------------------------------------------------------------- 18. Importing */
+/* ---------------------------------------------------------------- 14. Importing */
 
-/* Weights of other programs. A format is a row of a table. */
+/* A format of weights of another program. */
 typedef struct att_import_format {
     const char *name;     /* "ctranslate2" */
     const char *file;     /* the file that it is read from: "model.bin" */
-    const char *help;     /* what becomes of it, in one line */
-    bool has_token_kinds; /* lines can be split into its tokens in several ways */
-    bool needs_tokenizer; /* its tokeniser is another file */
+    const char *help;     /* what it becomes, in one line */
+    bool has_token_kinds; /* the option `tokens` applies */
+    bool needs_tokenizer; /* its tokenizer is another file */
 } att_import_format;
 
-/* Format `index`, from 0, lent for good; NULL past the last. */
+/* Format `index`, from 0; NULL past the last. */
 ATT_API const att_import_format *att_import_format_get(size_t index);
 
-/* All-zero means: as the format has it. */
 typedef struct att_import_options {
-    const char *tokens;    /* what a token is: "space" (what stands between spaces) or "char" */
-    const char *tokenizer; /* the file that has it; NULL: looked for beside the weights */
+    size_t size;
+    const char *tokens;    /* "space" (separated by spaces) or "char"; NULL: as the format has it */
+    const char *tokenizer; /* the file of the tokenizer; NULL: looked for beside the weights */
 } att_import_options;
 
-/* Reads weights of another program: *out is what a model file holds, to be saved by
- * att_safetensors_save(). What is not understood (a version, a tensor, a shape, a way to quantise)
- * is ATT_BAD_INPUT and named in *err. `how` may be NULL. */
+/* Reads weights of another program: *out has the contents of a model file, to be saved with
+ * att_safetensors_save(). A version, tensor, shape or quantization that is not supported is
+ * ATT_BAD_INPUT and named in *err. */
 ATT_API att_status att_import(att_bundle **out, const char *format, const char *path,
-                              const att_import_options *how, att_error *err);
+                              const att_import_options *options, att_error *err);
 
-/* ---------------------------------------------------------------- 19. Pictures */
+/* ---------------------------------------------------------------- 15. Images */
 
-/* Pixels of 8-bit red, green and blue, [height,width,3], line by line from the top. */
+/* Pixels of 8-bit red, green and blue, [height,width,3], row by row from the top. */
 typedef struct att_image {
     int64_t width, height;
     uint8_t *pixels;
 } att_image;
 
-/* Reads a JPEG or PNG file; which it is shows from its first bytes. Grey, palettes, 16 bits, the
- * colours of print and interlacing become plain pixels, what is transparent lies on white, and a
- * photograph is put upright where the camera tells how it was held. At most 65535 pixels on a side
- * and 100 million in all; a file that ends early or is damaged is refused. Release with
- * att_image_free(). */
+/* Reads a JPEG or PNG file, or the bytes of one; its first bytes decide which. Gray, palettes, 16
+ * bits, CMYK and interlacing become plain pixels, transparency is put on white, and the image is
+ * rotated as its EXIF orientation says. At most 65535 pixels on a side and 100 million in all; a
+ * file that is damaged or ends early is refused. */
 ATT_API att_status att_image_load(att_image *out, const char *path, att_error *err);
-
-/* The same from memory; `name` stands for the file in errors. */
 ATT_API att_status att_image_read(att_image *out, const void *bytes, size_t size, const char *name,
                                   att_error *err);
-ATT_API void att_image_free(att_image *picture);
+ATT_API void att_image_free(att_image *image);
 
-/* The largest square in the middle of a picture, scaled to `pixels` on a side: a new picture. */
+/* The largest center square of an image, scaled to `pixels` on a side: a new image. */
 ATT_API att_status att_image_center_crop(att_image *out, const att_image *in, int64_t pixels,
                                          att_error *err);
 
-/* Adds the bytes of a PNG file of the picture to *out. */
-ATT_API att_status att_image_png(att_string *out, const att_image *picture, att_error *err);
+/* Appends the bytes of a PNG file of the image. */
+ATT_API att_status att_image_png(att_string *out, const att_image *image, att_error *err);
 
 /* An image encoder: SqueezeNet v1.0, from a file that att_import() made of its published weights.
  * It predicts the class of an image, and it computes features: a vector for each cell of a grid,
- * which caption models are trained on. It uses the center square of an image. It never changes, and
- * any number of threads may use one at once. */
+ * which caption models are trained on. It uses the center square of an image. */
 typedef struct att_image_encoder att_image_encoder;
-
-/* Reads an image encoder from a file, or from the bytes of one; `name` is the file in errors. */
 ATT_API att_status att_image_encoder_load(att_image_encoder **out, const char *path,
                                           att_error *err);
 ATT_API att_status att_image_encoder_read(att_image_encoder **out, const void *bytes, size_t size,
                                           const char *name, att_error *err);
 ATT_API void att_image_encoder_free(att_image_encoder *encoder);
-
-/* Writes its file to a temporary name and renames it; or appends its bytes to *out. */
 ATT_API att_status att_image_encoder_save(const att_image_encoder *encoder, const char *path,
                                           att_error *err);
 ATT_API att_status att_image_encoder_write(att_string *out, const att_image_encoder *encoder,
                                            att_error *err);
 
-/* Its class labels; NULL past the last. */
+/* Its class labels (NULL past the last), and the probability of each, [count], for one image. */
 ATT_API size_t att_image_encoder_label_count(const att_image_encoder *encoder);
 ATT_API const char *att_image_encoder_label(const att_image_encoder *encoder, size_t index);
-
-/* The probability of each label, [att_image_encoder_label_count()], for one image. */
 ATT_API att_status att_image_encoder_classify(float *out, const att_image_encoder *encoder,
                                               const att_image *image, att_error *err);
 
-/* Channels of its features: numbers per cell. */
-ATT_API int64_t att_image_encoder_channels(const att_image_encoder *encoder);
-
 /* The features of one image, float [rows,columns,channels]: a new tensor. */
+ATT_API int64_t att_image_encoder_channels(const att_image_encoder *encoder);
 ATT_API att_status att_image_encoder_features(att_tensor *out, const att_image_encoder *encoder,
                                               const att_image *image, att_error *err);
 

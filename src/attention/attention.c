@@ -6,6 +6,8 @@
 #include "attention/score.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/options.h"
+#include "base/progress.h"
 
 #include <string.h>
 
@@ -42,13 +44,24 @@ const att_attention_path *att_attention_path_get(const char *name)
     return NULL;
 }
 
+/* Inside another call, which ends its step before it stops, a cancelled operation is complete. */
+static att_status end_operation(att_progress_scope *scope, att_status status, att_error *err)
+{
+    if (status == ATT_OK && att_progress_abandoned())
+        status = att_progress_check(err);
+    att_progress_end(scope);
+    return status;
+}
+
 /* Runs the given path, or with NULL the one that the table picks. */
 static att_status run_forward(const att_attention_path *path, const att_attention_options *options,
                               const att_attention_inputs *in, const att_attention_outputs *out,
                               void *workspace, att_error *err)
 {
+    att_attention_options resolved;
     att_problem problem;
-    ATT_TRY(att_problem_new(&problem, options, in, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_attention_options, &resolved, options, err));
+    ATT_TRY(att_problem_new(&problem, &resolved, in, err));
     ATT_TRY(att_problem_check_outputs(&problem, out, err));
     bool float32 = att_problem_inputs_are_float32(&problem) && att_outputs_are_float32(out);
     if (!path)
@@ -56,7 +69,10 @@ static att_status run_forward(const att_attention_path *path, const att_attentio
     if (!path_supports(path, &problem, float32))
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "the path %s does not support this problem", path->name);
-    return path->forward(&problem, out, workspace, err);
+    att_progress_scope scope;
+    att_progress_begin_operation(&scope, "computing attention");
+    att_status status = path->forward(&problem, out, workspace, err);
+    return end_operation(&scope, status, err);
 }
 
 static att_status run_backward(const att_attention_path *path, const att_attention_options *options,
@@ -64,8 +80,10 @@ static att_status run_backward(const att_attention_path *path, const att_attenti
                                const att_tensor *output_grad, const att_attention_grads *grads,
                                void *workspace, att_error *err)
 {
+    att_attention_options resolved;
     att_problem problem;
-    ATT_TRY(att_problem_new(&problem, options, in, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_attention_options, &resolved, options, err));
+    ATT_TRY(att_problem_new(&problem, &resolved, in, err));
     ATT_TRY(att_problem_check_grads(&problem, output_grad, grads, err));
     if (forward && forward->output && forward->log_sum_exp)
         ATT_TRY(att_problem_check_outputs(&problem, forward, err));
@@ -78,7 +96,10 @@ static att_status run_backward(const att_attention_path *path, const att_attenti
     if (!path_supports(path, &problem, float32))
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "the path %s does not support this problem", path->name);
-    return path->backward(&problem, forward, output_grad, grads, workspace, err);
+    att_progress_scope scope;
+    att_progress_begin_operation(&scope, "computing gradients of attention");
+    att_status status = path->backward(&problem, forward, output_grad, grads, workspace, err);
+    return end_operation(&scope, status, err);
 }
 
 /* ---- the public calls */
@@ -104,8 +125,10 @@ att_status att_attention_backward(const att_attention_options *options,
 size_t att_attention_workspace(const att_attention_options *options, const att_attention_inputs *in,
                                bool backward)
 {
+    att_attention_options resolved;
     att_problem problem;
-    if (att_problem_new(&problem, options, in, NULL) != ATT_OK)
+    if (ATT_OPTIONS_COPY(att_attention_options, &resolved, options, NULL) != ATT_OK ||
+        att_problem_new(&problem, &resolved, in, NULL) != ATT_OK)
         return 0;
     const att_attention_path *path =
         choose_path(&problem, att_problem_inputs_are_float32(&problem));
@@ -132,8 +155,10 @@ att_status att_attention_forward_matrix(const att_attention_options *options,
                                         const att_attention_inputs *in,
                                         const att_attention_outputs *out, att_error *err)
 {
+    att_attention_options resolved;
     att_problem problem;
-    ATT_TRY(att_problem_new(&problem, options, in, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_attention_options, &resolved, options, err));
+    ATT_TRY(att_problem_new(&problem, &resolved, in, err));
     ATT_TRY(att_problem_check_outputs(&problem, out, err));
     if (!att_matrix_supports(&problem))
         return att_fail(err, ATT_BAD_INPUT, "attention",

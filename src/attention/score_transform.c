@@ -203,7 +203,8 @@ static att_status transform_head(const att_score_transform *transform, att_qk_si
         return ATT_OK;
     }
     ATT_TRY(bias_row(&bias, &own, p, side, n, err));
-    att_matmul_options options = { .bias = bias.data ? &bias : NULL };
+    att_matmul_options options = { .size = sizeof(att_matmul_options),
+                                   .bias = bias.data ? &bias : NULL };
     att_status status = att_matmul_any_stride(
         to, rows, att_projection_matrix(p, side, att_projection_param(p, side), n), &options, err);
     att_tensor_free(&own);

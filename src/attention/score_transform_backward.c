@@ -107,8 +107,9 @@ static att_status param_backward(const att_score_transform *transform, att_qk_si
                b = is_transposed ? rows : grad;
     att_tensor sums =
         att_tensor_matrix(transform->param_grad, a.shape[0], b.shape[1], b.shape[1], 1);
-    ATT_TRY(
-        att_matmul_any_stride(sums, a, b, &(att_matmul_options){ .add = shared && n > 0 }, err));
+    ATT_TRY(att_matmul_any_stride(
+        sums, a, b,
+        &(att_matmul_options){ .size = sizeof(att_matmul_options), .add = shared && n > 0 }, err));
     att_tensor view = att_projection_matrix(p, side, to, n);
     if (!shared || n == att_projection_heads(p, side) - 1)
         add_matrix(is_transposed ? att_tensor_matrix_transpose(view) : view, sums);

@@ -66,8 +66,10 @@ static void run_range(void *context, int64_t index)
 {
     const parallel_loop *loop = context;
     int64_t begin = index * loop->grain;
+    if (att_progress_abandoned())
+        return;
     loop->body(loop->context, begin, begin + att_min_i64(loop->grain, loop->count - begin));
-    att_progress_poll(); /* has an effect on the calling thread only */
+    att_progress_poll(); /* on workers it does nothing */
 }
 
 void att_parallel_for(int64_t count, int64_t grain,

@@ -1,4 +1,5 @@
-/* Progress and cancel (progress.h): a stack of scopes per thread, and the rate of callbacks. */
+/* Progress and cancel (progress.h): the callback and the stack of scopes of each thread, and the
+ * rate of callbacks. */
 #include "base/progress.h"
 
 #include "base/clock.h"
@@ -9,44 +10,18 @@
 enum { DEFAULT_INTERVAL_MS = 30 };
 static double callback_interval = DEFAULT_INTERVAL_MS * 1e-3;
 
-static _Thread_local att_progress_scope *current;
+static _Thread_local struct thread_progress {
+    att_callback *callback;
+    void *context;
+    att_progress_scope *current, *outermost; /* NULL: no call is under way */
+    double called_at;                        /* when the callback was last called */
+    bool cancelled;
+} thread;
 
-/* The innermost scope with a callback, from `scope` outward. */
-static att_progress_scope *reporting(att_progress_scope *scope)
+void att_callback_set(att_callback *callback, void *context)
 {
-    while (scope && !scope->callback)
-        scope = scope->outer;
-    return scope;
-}
-
-void att_progress_begin(att_progress_scope *scope, const char *phase, int64_t total,
-                        att_callback *callback, void *context)
-{
-    *scope = (att_progress_scope){
-        .callback = callback,
-        .context = context,
-        .progress = { .size = sizeof scope->progress, .phase = phase, .total = total },
-        .outer = current,
-    };
-    const att_progress_scope *outer = reporting(scope->outer);
-    scope->called_at = callback ? att_clock_seconds() : outer ? outer->called_at : 0;
-    current = scope;
-}
-
-void att_progress_end(att_progress_scope *scope)
-{
-    current = scope->outer;
-}
-
-/* A call from inside the callback must not report to it again. */
-static void call(att_progress_scope *target, const att_progress *progress)
-{
-    att_progress_scope *saved = current;
-    current = NULL;
-    if (!target->callback(target->context, progress))
-        target->cancelled = true;
-    current = saved;
-    target->called_at = att_clock_seconds();
+    thread.callback = callback;
+    thread.context = context;
 }
 
 void att_progress_set_interval(double seconds)
@@ -54,28 +29,80 @@ void att_progress_set_interval(double seconds)
     callback_interval = seconds < 0 ? DEFAULT_INTERVAL_MS * 1e-3 : seconds;
 }
 
+void att_progress_begin(att_progress_scope *scope, const char *phase, int64_t total)
+{
+    *scope = (att_progress_scope){
+        .progress = { .size = sizeof scope->progress, .phase = phase, .total = total },
+        .outer = thread.current,
+    };
+    if (!thread.current) {
+        thread.outermost = scope;
+        thread.cancelled = false;
+        if (thread.callback)
+            thread.called_at = att_clock_seconds();
+    }
+    thread.current = scope;
+}
+
+void att_progress_begin_operation(att_progress_scope *scope, const char *phase)
+{
+    att_progress_begin(scope, phase, 0);
+    scope->is_operation = true;
+}
+
+void att_progress_end(att_progress_scope *scope)
+{
+    thread.current = scope->outer;
+    if (!thread.current)
+        thread.outermost = NULL;
+}
+
+/* The callback may call the library with other objects: that call must not report to it again. */
+static void call(void)
+{
+    const struct thread_progress saved = thread;
+    thread = (struct thread_progress){ 0 };
+    bool go_on = saved.callback(saved.context, &saved.outermost->progress);
+    thread = saved;
+    thread.cancelled = !go_on;
+    thread.called_at = att_clock_seconds();
+}
+
 void att_progress_poll(void)
 {
-    att_progress_scope *target = reporting(current);
-    if (!target || target->cancelled || att_clock_seconds() - target->called_at < callback_interval)
-        return;
-    call(target, &target->progress);
+    if (thread.callback && thread.outermost && !thread.cancelled &&
+        att_clock_seconds() - thread.called_at >= callback_interval)
+        call();
 }
 
 bool att_progress_cancelled(void)
 {
-    const att_progress_scope *target = reporting(current);
-    return target && target->cancelled;
+    return thread.outermost && thread.cancelled;
 }
 
-att_status att_progress_step(int64_t done, att_error *err)
+bool att_progress_abandoned(void)
 {
-    if (!current)
-        return ATT_OK;
-    current->progress.done = done;
+    return thread.cancelled && thread.outermost && thread.outermost->is_operation;
+}
+
+att_status att_progress_check(att_error *err)
+{
     att_progress_poll();
     if (!att_progress_cancelled())
         return ATT_OK;
     return att_fail(err, ATT_CANCELLED, NULL, "cancelled by the caller while %s",
-                    reporting(current)->progress.phase);
+                    thread.outermost->progress.phase);
+}
+
+void att_progress_set_total(int64_t total)
+{
+    if (thread.current)
+        thread.current->progress.total = total;
+}
+
+att_status att_progress_step(int64_t done, att_error *err)
+{
+    if (thread.current)
+        thread.current->progress.done = done;
+    return att_progress_check(err);
 }

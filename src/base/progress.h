@@ -1,44 +1,53 @@
-/* Progress and cancel for calls that can take longer than a second (att_callback in attend.h).
+/* Progress and cancel for calls that can take longer than a second (att_callback_set in attend.h).
  *
- * A public call opens a scope; from then on its thread has a current scope. Loops report how far
- * they are with att_progress_step(), which also says whether to go on. Inside a step, long parallel
- * loops call att_progress_poll(), so that the callback runs at least every 0.1 s however long the
- * step takes. A cancelled scope lets the step under way end: no operation is left half done.
+ * A public call opens a scope. Scopes nest: a public call made by another (att_model_generate
+ * inside an evaluation) opens one inside. The callback of the thread gets the progress of the
+ * outermost scope, the call that the caller made, and its answer cancels all of them.
  *
- * Scopes nest: a public call made by another (att_model_generate inside an evaluation) reports to
- * the outer callback. */
+ * Loops report how far they are with att_progress_step(), which also says whether to go on. Inside
+ * a step, parallel loops call att_progress_poll(), so that the callback runs at least every 0.1 s
+ * however long the step takes. A step under way ends: no operation is left half done. The exception
+ * is a public call that is one operation (attention, a matrix product): it opens its scope with
+ * att_progress_begin_operation(), and if that scope is the outermost, a cancelled parallel loop
+ * skips the rest of its ranges. */
 #ifndef ATT_BASE_PROGRESS_H
 #define ATT_BASE_PROGRESS_H
 
 #include "attend.h"
 
 typedef struct att_progress_scope {
-    att_callback *callback;
-    void *context;
     att_progress progress;
-    double called_at; /* when the callback was last called, in seconds of att_clock_seconds() */
-    bool cancelled;
+    bool is_operation;
     struct att_progress_scope *outer; /* the scope that was current before; NULL: none */
 } att_progress_scope;
 
-/* Makes `scope` the current one of this thread, until att_progress_end(). With a NULL callback it
- * reports to the scope around it, if there is one. */
-void att_progress_begin(att_progress_scope *scope, const char *phase, int64_t total,
-                        att_callback *callback, void *context);
+/* Makes `scope` the current one of this thread, until att_progress_end(). */
+void att_progress_begin(att_progress_scope *scope, const char *phase, int64_t total);
+void att_progress_begin_operation(att_progress_scope *scope, const char *phase);
 void att_progress_end(att_progress_scope *scope);
+
+/* Sets how many units the current scope has, where that is not known at its start. */
+void att_progress_set_total(int64_t total);
 
 /* Reports `done` units of the current scope. ATT_CANCELLED where the callback has asked to stop. */
 att_status att_progress_step(int64_t done, att_error *err);
 
+/* ATT_CANCELLED where the callback has asked to stop; polls first. For loops that do not count in
+ * the units of the current scope. */
+att_status att_progress_check(att_error *err);
+
 /* Calls the callback if its time has come. Cheap enough for inner loops: a comparison where the
- * thread has no scope, else a look at the clock. */
+ * thread has no callback or no scope, else a look at the clock. */
 void att_progress_poll(void);
+
+/* Whether the callback has asked to stop. */
+bool att_progress_cancelled(void);
+
+/* Whether the call under way is a cancelled operation, whose remaining work may be skipped. */
+bool att_progress_abandoned(void);
 
 /* Seconds between two calls of a callback, at least; for tests: 0 calls it at every poll. Negative
  * restores the default. Not while any scope is open. */
 void att_progress_set_interval(double seconds);
-
-/* Whether the current scope was cancelled. */
-bool att_progress_cancelled(void);
 
 #endif

@@ -20,8 +20,9 @@ enum { HIDDEN = 64 };
 /* In the order of the members: batch, queries, keys, heads, KV heads, size of a head. */
 #define SHAPE(B, T, S, H, G, K)                                                                    \
     .batch = B, .queries = T, .keys = S, .heads = H, .kv_heads = G, .head_size = K
-#define SCALED .options = { .score = ATT_SCORE_SCALED }
-#define CAUSAL .options = { .score = ATT_SCORE_SCALED, .causal = true }
+#define SCALED .options = { .size = sizeof(att_attention_options), .score = ATT_SCORE_SCALED }
+#define CAUSAL                                                                                     \
+    .options = { .size = sizeof(att_attention_options), .score = ATT_SCORE_SCALED, .causal = true }
 
 #define FORWARD(n)                                                                                 \
     {                                                                                              \
@@ -50,6 +51,7 @@ enum { HIDDEN = 64 };
     {                                                                                              \
         .name = "attention/score/" word, .shape = "8 heads of 64, 128 queries and keys",           \
         SHAPE(1, 128, 128, 8, 8, 64), .options = {                                                 \
+            .size = sizeof(att_attention_options),                                                 \
             .score = kind                                                                          \
         }                                                                                          \
     }
@@ -57,6 +59,7 @@ enum { HIDDEN = 64 };
     {                                                                                              \
         .name = "attention/normalizer/" word, .shape = "8 heads of 64, 128 queries and keys",      \
         SHAPE(1, 128, 128, 8, 8, 64), .options = {                                                 \
+            .size = sizeof(att_attention_options),                                                 \
             .score = ATT_SCORE_SCALED,                                                             \
             .normalizer = kind                                                                     \
         }                                                                                          \

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/string.h"
@@ -94,7 +95,7 @@ static att_status caption_all(captioning *c, const att_image_grids *grids, att_e
         att_arena_alloc(&c->outputs->arena, c->outputs->count, sizeof *c->outputs->items);
     if (!c->outputs->items)
         return att_fail_memory(err);
-    ATT_TRY(att_image_batches_open(&c->images, c->model, grids, &c->options->decoding, err));
+    ATT_TRY(att_image_batches_open(&c->images, c->model, grids, c->options->decoding, err));
     ATT_TRY(name_cells(&c->builder, grids->rows >> settings->conv_layers,
                        grids->columns >> settings->conv_layers, err));
     int64_t max = ATT_IMAGE_BATCH_SIZE;
@@ -122,8 +123,10 @@ static void captioning_free(captioning *c)
 att_status att_model_caption(att_outputs **out, const att_model *model, const att_tensor *images,
                              const att_generate_options *options, att_error *err)
 {
-    static const att_generate_options defaults = { 0 };
+    att_generate_options resolved;
+    att_decoding_options decoding;
     *out = NULL;
+    ATT_TRY(att_generate_options_resolve(&resolved, &decoding, options, err));
     ATT_TRY(att_model_require_type(model, ATT_MODEL_CAPTION, err));
     att_image_grids grids;
     ATT_TRY(att_image_grids_view(&grids, images, model->settings->image_rows, NULL, err));
@@ -133,13 +136,12 @@ att_status att_model_caption(att_outputs **out, const att_model *model, const at
     if (status == ATT_OK) {
         outputs->count = (size_t)grids.count;
         c->model = model;
-        c->options = options ? options : &defaults;
+        c->options = &resolved;
         c->outputs = outputs;
         c->builder =
             (att_output_builder){ .model = model, .options = c->options, .arena = &outputs->arena };
         att_progress_scope scope;
-        att_progress_begin(&scope, "captioning", grids.count, c->options->callback,
-                           c->options->callback_context);
+        att_progress_begin(&scope, "captioning", grids.count);
         status = caption_all(c, &grids, err);
         att_progress_end(&scope);
     }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/math.h"
 #include "base/progress.h"
 #include "decode/classifier.h"
@@ -153,19 +154,17 @@ att_status att_model_classify(att_predictions **out, const att_model *model,
                               const char *const *lines, size_t count,
                               const att_classify_options *options, att_error *err)
 {
-    static const att_classify_options defaults = { 0 };
+    att_classify_options resolved;
     *out = NULL;
+    ATT_TRY(ATT_OPTIONS_COPY(att_classify_options, &resolved, options, err));
     att_predictions *predictions = att_alloc_zero(1, sizeof *predictions);
     if (!predictions)
         return att_fail_memory(err);
     predictions->count = count;
-    classification s = { .model = model,
-                         .options = options ? options : &defaults,
-                         .predictions = predictions };
+    classification s = { .model = model, .options = &resolved, .predictions = predictions };
     s.builder = (att_output_builder){ .model = model, .arena = &predictions->arena };
     att_progress_scope scope;
-    att_progress_begin(&scope, "classifying", (int64_t)count, s.options->callback,
-                       s.options->callback_context);
+    att_progress_begin(&scope, "classifying", (int64_t)count);
     att_status status = run(&s, lines, count, err);
     att_progress_end(&scope);
     att_requests_free(&s.requests);

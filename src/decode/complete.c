@@ -3,6 +3,7 @@
 #include "attend.h"
 
 #include "base/error.h"
+#include "base/options.h"
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/string.h"
@@ -26,6 +27,8 @@ typedef struct token_stream {
     att_completion *totals;
     bool failed; /* out of memory */
 } token_stream;
+
+enum { DEFAULT_NEW_TOKENS = 100 };
 
 /* ---- whole characters */
 
@@ -173,7 +176,7 @@ static att_status run_search(token_stream *t, const att_model *model,
 static att_decoding_options completion_options(const att_complete_options *options,
                                                const att_vocab *vocab, int64_t prompt_tokens)
 {
-    att_decoding_options out = options->decoding;
+    att_decoding_options out = *options->decoding;
     out.max_output_length = prompt_tokens + options->max_new_tokens;
     out.min_output_length = att_vocab_prepends_bos(vocab) ? 0 : INT64_MAX;
     out.max_length_ratio = out.min_length_ratio = out.coverage_penalty = 0;
@@ -187,8 +190,7 @@ static att_status complete(token_stream *t, const att_model *model, const att_id
     t->strip_leading_space = att_vocab_prepends_bos(t->vocab) && ids->count == 1;
     const att_decoding_options decoding = completion_options(options, t->vocab, t->skip_tokens);
     att_progress_scope scope;
-    att_progress_begin(&scope, "completing", decoding.max_output_length, options->callback,
-                       options->callback_context);
+    att_progress_begin(&scope, "completing", decoding.max_output_length);
     att_status status = run_search(t, model, &decoding, ids, err);
     att_progress_end(&scope);
     return status;
@@ -198,33 +200,42 @@ att_status att_model_complete(att_completion *out, const att_model *model, const
                               size_t length, const att_complete_options *options,
                               att_token_callback *on_token, void *context, att_error *err)
 {
-    *out = (att_completion){ 0 };
+    att_complete_options resolved;
+    att_decoding_options decoding;
+    att_completion counts = ATT_INIT(att_completion);
+    ATT_TRY(ATT_RESULT_COPY(att_completion, out, &counts, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_complete_options, &resolved, options, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &decoding, resolved.decoding, err));
     ATT_TRY(att_model_require_type(model, ATT_MODEL_LM, err));
+    resolved.decoding = &decoding;
+    if (resolved.max_new_tokens == 0)
+        resolved.max_new_tokens = DEFAULT_NEW_TOKENS;
     att_ids ids = { 0 };
     token_stream t = { .vocab = model->target_vocab,
                        .on_token = on_token,
                        .context = context,
                        .whole_characters = true,
-                       .totals = out };
-    att_status status = encode_prompt(&ids, model, prompt, length, out, err);
+                       .totals = &counts };
+    att_status status = encode_prompt(&ids, model, prompt, length, &counts, err);
     if (status == ATT_OK && ids.count == 0)
         status = add_start_token(&ids, model->target_vocab, err);
-    if (status == ATT_OK && options->max_new_tokens > 0)
-        status = complete(&t, model, &ids, options, err);
+    if (status == ATT_OK && resolved.max_new_tokens > 0)
+        status = complete(&t, model, &ids, &resolved, err);
     att_string_free(&t.pending_bytes);
     att_ids_free(&ids);
+    (void)ATT_RESULT_COPY(att_completion, out, &counts, NULL);
     return status;
 }
 
 static att_status score(token_stream *t, const att_model *model, const att_ids *ids,
                         const att_score_options *options, att_error *err)
 {
-    const att_decoding_options forced = { .ensemble = options->ensemble,
+    const att_decoding_options forced = { .size = sizeof(att_decoding_options),
+                                          .ensemble = options->ensemble,
                                           .ensemble_count = options->ensemble_count,
                                           .max_output_length = (int64_t)ids->count - 1 };
     att_progress_scope scope;
-    att_progress_begin(&scope, "scoring", forced.max_output_length, options->callback,
-                       options->callback_context);
+    att_progress_begin(&scope, "scoring", forced.max_output_length);
     att_status status = run_search(t, model, &forced, ids, err);
     att_progress_end(&scope);
     return status;
@@ -234,22 +245,19 @@ att_status att_model_score_text(att_completion *out, const att_model *model, con
                                 size_t length, const att_score_options *options,
                                 att_token_callback *on_token, void *context, att_error *err)
 {
-    att_score_options all = ATT_SCORE_OPTIONS_INIT;
-    *out = (att_completion){ 0 };
+    att_score_options resolved;
+    att_completion counts = ATT_INIT(att_completion);
+    ATT_TRY(ATT_RESULT_COPY(att_completion, out, &counts, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_score_options, &resolved, options, err));
     ATT_TRY(att_model_require_type(model, ATT_MODEL_LM, err));
-    if (options && options->size < sizeof options->size)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "expected score options from ATT_SCORE_OPTIONS_INIT, found size %zu",
-                        options->size);
-    if (options)
-        memcpy(&all, options, att_min_size(options->size, sizeof all));
     att_ids ids = { 0 };
     token_stream t = {
-        .vocab = model->target_vocab, .on_token = on_token, .context = context, .totals = out
+        .vocab = model->target_vocab, .on_token = on_token, .context = context, .totals = &counts
     };
-    att_status status = encode_prompt(&ids, model, text, length, out, err);
+    att_status status = encode_prompt(&ids, model, text, length, &counts, err);
     if (status == ATT_OK && ids.count > 1)
-        status = score(&t, model, &ids, &all, err);
+        status = score(&t, model, &ids, &resolved, err);
     att_ids_free(&ids);
+    (void)ATT_RESULT_COPY(att_completion, out, &counts, NULL);
     return status;
 }

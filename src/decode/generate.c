@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "decode/output_builder.h"
@@ -55,7 +56,7 @@ static att_status read_forced_targets(generation *g, att_error *err)
 static att_status read_requests(generation *g, const char *const *lines, size_t count,
                                 att_error *err)
 {
-    const att_decoding_options *decoding = &g->options->decoding;
+    const att_decoding_options *decoding = g->options->decoding;
     const att_input_limit limit = { att_max_input_length(g->model, decoding->ensemble,
                                                          decoding->ensemble_count,
                                                          g->options->max_input_length),
@@ -134,7 +135,7 @@ static att_status generate_batch(generation *g, const att_request *requests, req
 /* The number of requests from `first` on that form a batch. */
 static size_t batch_size(const generation *g, size_t first)
 {
-    const att_decoding_options *decoding = &g->options->decoding;
+    const att_decoding_options *decoding = g->options->decoding;
     int64_t beam = att_max_i64(1, att_max_i64(decoding->beam, decoding->n_best));
     size_t max = (size_t)g->options->batch_size, length = g->requests.items[first].source.count;
     if (max == 0)
@@ -161,6 +162,15 @@ static att_status generate_all(generation *g, att_error *err)
 
 /* ---- the public calls */
 
+att_status att_generate_options_resolve(att_generate_options *out, att_decoding_options *decoding,
+                                        const att_generate_options *options, att_error *err)
+{
+    ATT_TRY(ATT_OPTIONS_COPY(att_generate_options, out, options, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, decoding, out->decoding, err));
+    out->decoding = decoding;
+    return ATT_OK;
+}
+
 static att_status run_generation(generation *g, const char *const *lines, att_error *err)
 {
     ATT_TRY(att_model_require_type(g->model, ATT_MODEL_SEQ2SEQ, err));
@@ -168,7 +178,7 @@ static att_status run_generation(generation *g, const char *const *lines, att_er
     g->outputs->items = att_arena_alloc(&g->outputs->arena, count, sizeof *g->outputs->items);
     if (!g->outputs->items)
         return att_fail_memory(err);
-    ATT_TRY(att_beam_search_new(&g->search, g->model, &g->options->decoding, err));
+    ATT_TRY(att_beam_search_new(&g->search, g->model, g->options->decoding, err));
     ATT_TRY(read_requests(g, lines, count, err));
     return generate_all(g, err);
 }
@@ -176,18 +186,19 @@ static att_status run_generation(generation *g, const char *const *lines, att_er
 att_status att_model_generate(att_outputs **out, const att_model *model, const char *const *lines,
                               size_t count, const att_generate_options *options, att_error *err)
 {
-    static const att_generate_options defaults = { 0 };
+    att_generate_options resolved;
+    att_decoding_options decoding;
     *out = NULL;
+    ATT_TRY(att_generate_options_resolve(&resolved, &decoding, options, err));
     att_outputs *outputs = att_alloc_zero(1, sizeof *outputs);
     if (!outputs)
         return att_fail_memory(err);
     outputs->count = count;
-    generation g = { .model = model, .options = options ? options : &defaults, .outputs = outputs };
+    generation g = { .model = model, .options = &resolved, .outputs = outputs };
     g.builder =
         (att_output_builder){ .model = model, .options = g.options, .arena = &outputs->arena };
     att_progress_scope scope;
-    att_progress_begin(&scope, "generating", (int64_t)count, g.options->callback,
-                       g.options->callback_context);
+    att_progress_begin(&scope, "generating", (int64_t)count);
     att_status status = run_generation(&g, lines, err);
     att_progress_end(&scope);
     att_requests_free(&g.requests);
@@ -218,14 +229,6 @@ size_t att_outputs_count(const att_outputs *outputs)
 const att_output *att_outputs_get(const att_outputs *outputs, size_t line)
 {
     return line < outputs->count ? &outputs->items[line] : NULL;
-}
-
-const att_output *att_outputs_alternative(const att_outputs *outputs, size_t line, size_t rank)
-{
-    const att_output *best = att_outputs_get(outputs, line);
-    if (!best || rank == 0)
-        return best;
-    return rank <= (size_t)best->alternative_count ? best->alternatives[rank - 1] : NULL;
 }
 
 bool att_output_map(att_map *out, const att_output *output)

@@ -32,4 +32,9 @@ att_status att_output_builder_build(att_output_builder *builder, att_output *out
                                     const att_request *request, const att_hypothesis *found,
                                     int64_t count, att_error *err);
 
+/* Copies the options of a caller (base/options.h) with their decoding options, which *decoding
+ * holds: out->decoding is never NULL. */
+att_status att_generate_options_resolve(att_generate_options *out, att_decoding_options *decoding,
+                                        const att_generate_options *options, att_error *err);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/minmax.h"
 #include "decode/image_batches.h"
 #include "decode/requests.h"
@@ -39,15 +40,10 @@ static att_status set_start_token(att_session *session, att_error *err)
 att_status att_session_new(att_session **out, const att_model *model,
                            const att_session_options *options, att_error *err)
 {
-    att_session_options all = ATT_SESSION_OPTIONS_INIT;
+    att_session_options all;
     *out = NULL;
     ATT_TRY(check_type(model, err));
-    if (options && options->size < sizeof options->size)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "expected session options from ATT_SESSION_OPTIONS_INIT, found size %zu",
-                        options->size);
-    if (options)
-        memcpy(&all, options, att_min_size(options->size, sizeof all));
+    ATT_TRY(ATT_OPTIONS_COPY(att_session_options, &all, options, err));
     att_session *session;
     ATT_TRY(att_session_open(&session, model, all.ensemble, all.ensemble_count, err));
     session->want_attention = all.attention;

@@ -206,7 +206,7 @@ static void list_references(const char **flat, const att_corpus *corpus, const i
     }
 }
 
-att_status att_caption_eval_score(att_metric_score *out, const char *const *names, size_t count,
+att_status att_caption_eval_score(att_metric_scores **out, const char *const *names, size_t count,
                                   const char *const *answers, const att_corpus *corpus,
                                   const att_metric_options *how, att_error *err)
 {

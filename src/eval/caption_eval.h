@@ -16,7 +16,7 @@ att_status att_caption_eval_outputs(att_token_metrics *tally, const att_model *m
                                     att_error *err);
 
 /* Scores those answers against all captions, whose text the corpus has kept. */
-att_status att_caption_eval_score(att_metric_score *out, const char *const *names, size_t count,
+att_status att_caption_eval_score(att_metric_scores **out, const char *const *names, size_t count,
                                   const char *const *answers, const att_corpus *corpus,
                                   const att_metric_options *how, att_error *err);
 

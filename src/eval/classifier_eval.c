@@ -6,6 +6,7 @@
 #include "metrics/bootstrap.h"
 #include "eval/corpus_eval.h"
 #include "eval/classifier_predict.h"
+#include "eval/evaluation.h"
 
 /* What is given out, with the room of its arrays. */
 typedef struct classifier_eval {
@@ -63,42 +64,44 @@ static att_status compute_metrics(classifier_eval *out, const att_label_predicti
     return ATT_OK;
 }
 
-static att_status run_eval(classifier_eval *out, const att_model *model, const char *path,
-                           const att_eval_options *how, att_string *notes, att_error *err)
+static att_status run_eval(classifier_eval *out, const att_model *model, const att_evaluation *call,
+                           att_string *notes, att_error *err)
 {
-    const att_data_read_options reading = { .path = path,
+    const att_data_read_options reading = { .path = call->path,
                                             .settings = model->settings,
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab };
-    const att_decoding_options alone = { 0 }, *decoding = how->decoding ? how->decoding : &alone;
     att_corpus corpus;
     att_corpus_predictions judged = { 0 };
     ATT_TRY(att_data_read(&corpus, &reading, err));
-    att_status status = att_corpus_eval_warnings(notes, path, &corpus, err);
+    att_status status = att_corpus_eval_warnings(notes, call->path, &corpus, err);
     if (status == ATT_OK)
-        status = att_corpus_predict(&judged, model, decoding->ensemble, decoding->ensemble_count,
-                                    &corpus, err);
+        status = att_corpus_predict(&judged, model, call->decoding.ensemble,
+                                    call->decoding.ensemble_count, &corpus, err);
     if (status == ATT_OK)
         status = compute_metrics(out, &judged.predictions, err);
     if (status == ATT_OK)
         status = find_interval(&out->result.accuracy_interval, &judged.predictions,
-                               &how->metric_options, err);
+                               &call->metric_options, err);
     att_corpus_predictions_free(&judged);
     att_corpus_free(&corpus);
     return status;
 }
 
 att_status att_model_evaluate_classifier(att_classifier_eval **out, const att_model *model,
-                                         const char *path, const att_eval_options *how,
+                                         const char *path, const att_eval_options *options,
                                          att_string *notes, att_error *err)
 {
-    static const att_eval_options plain = { 0 };
+    att_evaluation call;
     *out = NULL;
     ATT_TRY(att_model_require_type(model, ATT_MODEL_CLASSIFIER, err));
     classifier_eval *result = att_alloc_zero(1, sizeof *result);
     if (!result)
         return att_fail_memory(err);
-    att_status status = run_eval(result, model, path, how ? how : &plain, notes, err);
+    att_status status = att_evaluation_open(&call, ATT_MODEL_CLASSIFIER, path, options, err);
+    if (status == ATT_OK)
+        status = run_eval(result, model, &call, notes, err);
+    att_evaluation_close(&call);
     if (status == ATT_OK)
         *out = &result->result;
     else

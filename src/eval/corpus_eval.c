@@ -114,7 +114,7 @@ static att_status eval_batches(evaluation *e, const att_corpus_eval_options *how
 
 static att_status open_search(evaluation *e, const att_decoding_options *decoding, att_error *err)
 {
-    static const att_decoding_options greedy = { 0 };
+    static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
     return att_beam_search_new(&e->search, e->model, decoding ? decoding : &greedy, err);
 }
 

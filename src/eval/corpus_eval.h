@@ -37,7 +37,7 @@ att_status att_corpus_eval(att_token_metrics *tally, const att_model *model,
 
 /* Scores answers by the metrics of text asked for, against the targets as they stand in the file,
  * which the corpus has kept. */
-att_status att_corpus_eval_texts(att_metric_score *out, const att_model *model,
+att_status att_corpus_eval_texts(att_metric_scores **out, const att_model *model,
                                  const att_corpus *corpus, const att_output_texts *answers,
                                  const att_eval_options *measuring, att_error *err);
 

@@ -1,8 +1,10 @@
 /* Language models measured on a text; see attend.h. */
 #include "eval/corpus_eval.h"
+#include "eval/evaluation.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/math.h"
 #include "decode/session.h"
 #include "data/data.h"
@@ -99,19 +101,32 @@ static att_status run_eval(att_lm_eval *out, const att_model *model,
     return ATT_OK;
 }
 
-att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const char *path,
-                                 const att_eval_options *how, att_string *notes, att_error *err)
+static att_status evaluate(att_lm_eval *out, const att_model *model, const att_evaluation *call,
+                           att_string *notes, att_error *err)
 {
-    ATT_TRY(att_model_require_type(model, ATT_MODEL_LM, err));
-    const att_data_read_options reading = { .path = path,
+    const att_data_read_options reading = { .path = call->path,
                                             .settings = model->settings,
                                             .target_vocab = model->target_vocab };
     att_corpus text;
     ATT_TRY(att_data_read(&text, &reading, err));
-    att_status status = run_eval(out, model, how ? how->decoding : NULL, &text, err);
-    if (status == ATT_OK && notes &&
-        att_corpus_warnings(notes, path ? path : "validation", &text) != ATT_OK)
-        status = att_fail_memory(err);
+    att_status status = run_eval(out, model, &call->decoding, &text, err);
+    if (status == ATT_OK)
+        status = att_corpus_eval_warnings(notes, call->path, &text, err);
     att_corpus_free(&text);
     return status;
+}
+
+att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const char *path,
+                                 const att_eval_options *options, att_string *notes, att_error *err)
+{
+    att_evaluation call;
+    att_lm_eval result = ATT_INIT(att_lm_eval);
+    ATT_TRY(ATT_RESULT_COPY(att_lm_eval, out, &result, err));
+    ATT_TRY(att_model_require_type(model, ATT_MODEL_LM, err));
+    att_status status = att_evaluation_open(&call, ATT_MODEL_LM, path, options, err);
+    if (status == ATT_OK)
+        status = evaluate(&result, model, &call, notes, err);
+    att_evaluation_close(&call);
+    result.size = sizeof result;
+    return status == ATT_OK ? ATT_RESULT_COPY(att_lm_eval, out, &result, err) : status;
 }

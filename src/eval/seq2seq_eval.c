@@ -5,8 +5,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/math.h"
+#include "base/options.h"
 #include "metrics/bootstrap.h"
 #include "eval/caption_eval.h"
+#include "eval/evaluation.h"
 #include "data/data.h"
 
 #include <string.h>
@@ -126,8 +128,8 @@ static att_status find_interval(att_seq2seq_eval *out, const seq2seq_eval *m,
     }
     att_interval found;
     const att_bootstrap from = { numbers, lines, 2, row->score };
-    ATT_TRY(att_bootstrap_interval(&found, &from, m->options->metric_options.resamples,
-                                   m->options->metric_options.seed, err));
+    ATT_TRY(att_bootstrap_interval(&found, &from, m->options->metric_options->resamples,
+                                   m->options->metric_options->seed, err));
     memcpy((char *)out + row->interval_offset, &found, sizeof found);
     return ATT_OK;
 }
@@ -147,7 +149,8 @@ static att_status find_intervals(att_seq2seq_eval *out, const seq2seq_eval *m, a
 static att_status score_tokens(att_seq2seq_eval *out, const seq2seq_eval *m, att_error *err)
 {
     const att_token_metrics *tally = &m->metrics;
-    *out = (att_seq2seq_eval){ .lines = tally->lines,
+    *out = (att_seq2seq_eval){ .size = sizeof *out,
+                               .lines = tally->lines,
                                .tokens = tally->tokens,
                                .exact_match = att_token_metrics_exact_match(tally),
                                .token_accuracy = att_token_metrics_token_accuracy(tally),
@@ -160,7 +163,7 @@ static att_status score_tokens(att_seq2seq_eval *out, const seq2seq_eval *m, att
 /* ---- figures of text */
 
 /* Each answer against its target. */
-static att_status score_pairs(att_metric_score *out, const att_corpus *corpus,
+static att_status score_pairs(att_metric_scores **out, const att_corpus *corpus,
                               const att_output_texts *answers, const att_eval_options *measuring,
                               const att_metric_options *how, att_error *err)
 {
@@ -178,13 +181,14 @@ static att_status score_pairs(att_metric_score *out, const att_corpus *corpus,
     return status;
 }
 
-att_status att_corpus_eval_texts(att_metric_score *out, const att_model *model,
+att_status att_corpus_eval_texts(att_metric_scores **out, const att_model *model,
                                  const att_corpus *corpus, const att_output_texts *answers,
                                  const att_eval_options *measuring, att_error *err)
 {
     if (measuring->metric_count == 0)
         return ATT_OK;
-    att_metric_options how = measuring->metric_options;
+    att_metric_options how;
+    ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &how, measuring->metric_options, err));
     how.lowercase = how.lowercase || model->settings->lowercase;
     if (att_model_type_get(model) != ATT_MODEL_CAPTION)
         return score_pairs(out, corpus, answers, measuring, &how, err);
@@ -210,25 +214,36 @@ static att_status run_eval(seq2seq_eval *m, att_error *err)
     return att_corpus_eval(&m->metrics, m->model, &m->corpus, &how, err);
 }
 
-att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_score *texts,
+static att_status evaluate(att_seq2seq_eval *out, att_metric_scores **scores, seq2seq_eval *m,
+                           const char *path, att_string *notes, att_error *err)
+{
+    ATT_TRY(get_data(&m->corpus, m->model, path, m->options, err));
+    ATT_TRY(att_corpus_eval_warnings(notes, path, &m->corpus, err));
+    ATT_TRY(run_eval(m, err));
+    ATT_TRY(score_tokens(out, m, err));
+    if (!scores)
+        return ATT_OK;
+    return att_corpus_eval_texts(scores, m->model, &m->corpus, &m->output_texts, m->options, err);
+}
+
+att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_scores **scores,
                                       const att_model *model, const char *path,
-                                      const att_eval_options *how, att_string *notes,
+                                      const att_eval_options *options, att_string *notes,
                                       att_error *err)
 {
-    static const att_eval_options plain = { 0 };
-    seq2seq_eval m = { .model = model, .options = how ? how : &plain };
-    att_status status = get_data(&m.corpus, model, path, m.options, err);
+    att_evaluation call;
+    att_seq2seq_eval result = ATT_INIT(att_seq2seq_eval);
+    if (scores)
+        *scores = NULL;
+    ATT_TRY(ATT_RESULT_COPY(att_seq2seq_eval, out, &result, err));
+    att_status status = att_evaluation_open(&call, att_model_type_get(model), path, options, err);
+    seq2seq_eval m = { .model = model, .options = &call.options };
     if (status == ATT_OK)
-        status = att_corpus_eval_warnings(notes, path, &m.corpus, err);
-    if (status == ATT_OK)
-        status = run_eval(&m, err);
-    if (status == ATT_OK)
-        status = score_tokens(out, &m, err);
-    if (status == ATT_OK)
-        status = att_corpus_eval_texts(texts, model, &m.corpus, &m.output_texts, m.options, err);
+        status = evaluate(&result, scores, &m, call.path, notes, err);
+    att_evaluation_close(&call);
     att_corpus_free(&m.corpus);
     att_free(m.per_pair);
     att_free(m.output_texts.lines);
     att_arena_free(&m.output_texts.arena);
-    return status;
+    return status == ATT_OK ? ATT_RESULT_COPY(att_seq2seq_eval, out, &result, err) : status;
 }

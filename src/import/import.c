@@ -2,6 +2,8 @@
 #include "import/import.h"
 
 #include "base/error.h"
+#include "base/options.h"
+#include "base/progress.h"
 #include "base/quote.h"
 
 #include <stdio.h>
@@ -69,14 +71,18 @@ static att_status check_options(const att_import_format *format, const att_impor
 att_status att_import(att_bundle **out, const char *format, const char *path,
                       const att_import_options *how, att_error *err)
 {
-    static const att_import_options plain = { 0 };
+    att_import_options resolved;
     *out = NULL;
-    how = how ? how : &plain;
+    ATT_TRY(ATT_OPTIONS_COPY(att_import_options, &resolved, how, err));
     for (size_t i = 0; i < IMPORTERS; i++) {
         if (strcmp(importers[i].format.name, format) != 0)
             continue;
-        ATT_TRY(check_options(&importers[i].format, how, err));
-        return importers[i].read(out, path, how, err);
+        ATT_TRY(check_options(&importers[i].format, &resolved, err));
+        att_progress_scope scope;
+        att_progress_begin(&scope, "importing", 0);
+        att_status status = importers[i].read(out, path, &resolved, err);
+        att_progress_end(&scope);
+        return status;
     }
     return unknown_format(format, err);
 }

@@ -47,7 +47,7 @@ static att_status take_target(att_attention_capture *l, const att_head_selection
     if (which->target)
         return att_vocab_encode(words, NULL, &l->target, which->target, strlen(which->target), err);
     att_outputs *answers;
-    const att_generate_options how = { 0 };
+    const att_generate_options how = ATT_INIT(att_generate_options);
     ATT_TRY(att_model_generate(&answers, l->model, &which->input, 1, &how, err));
     const char *text = att_outputs_get(answers, 0)->text;
     att_status status = att_vocab_encode(words, NULL, &l->target, text, strlen(text), err);

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/options.h"
+#include "base/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +18,8 @@ enum {
     MIN_TOKENS = 1000, /* of a text to be searched */
     DEFAULT_NBEST = 3,
     MAX_ROWS = 16,
-    MIN_ROW_TOKENS = 2048,  /* at least, of a stretch that is read beside others */
-    PROGRESS_TOKENS = 1024, /* from one word of how far it is to the next */
+    MIN_ROW_TOKENS = 2048, /* at least, of a stretch that is read beside others */
+                           /* from one word of how far it is to the next */
     WARMUP_TOKENS = 256,
     MAX_FILE_SIZE = 1 << 30,
 };
@@ -53,22 +55,16 @@ static void add_to_histograms(comparison *c, const float *units)
         const att_cells_property *row = &search->cells->rows[p];
         for (int64_t k = 0; row->binary && k < row->match_count; k++)
             att_auc_histogram_add(&c->auc_histograms[p * search->nbest + k],
-                                  (double)units[att_unit_index(search, &row->matches[k])],
+                                  (double)units[att_unit_index(search, row->matches[k])],
                                   c->properties[p] != 0);
     }
-}
-
-static void report_progress(att_cell_search *search)
-{
-    if (search->options->on_progress && ++search->tokens_read % PROGRESS_TOKENS == 0)
-        search->options->on_progress(search->options->context, search->tokens_read,
-                                     search->held_out_range.end);
 }
 
 static void compare(void *context, int64_t stretch, int64_t token, const float *units)
 {
     comparison *c = context;
-    report_progress(c->search);
+    (void)att_progress_step(++c->search->tokens_read,
+                            NULL); /* att_states_run() checks for cancel */
     att_scanner_advance_to(&c->scanners[stretch], &c->search->encoding, token, c->properties);
     att_correlation_add(&c->sums, units, c->properties);
     if (c->auc_histograms)
@@ -137,8 +133,12 @@ static att_status choose(att_cell_search *search, const att_correlation *sums, a
         att_cells_property *row = &search->cells->rows[p];
         att_cell_match *best =
             att_arena_alloc(&search->cells->memory, (size_t)search->nbest, sizeof *best);
-        if (!best)
+        const att_cell_match **matches =
+            att_arena_alloc(&search->cells->memory, (size_t)search->nbest, sizeof(void *));
+        if (!best || !matches)
             return att_fail_memory(err);
+        for (int64_t k = 0; k < search->nbest; k++)
+            matches[k] = &best[k];
         for (int64_t u = 0; u < sums->units; u++) {
             double r = att_correlation_get(sums, p, u);
             if (!isnan(r))
@@ -146,7 +146,8 @@ static att_status choose(att_cell_search *search, const att_correlation *sums, a
                        (att_cell_match){ .unit = { u / width + 1, u % width + 1 },
                                          .search_correlation = r });
         }
-        row->matches = best;
+        row->matches = matches;
+        search->cells->match_blocks[p] = best;
         row->mean = att_correlation_mean(sums, p);
     }
     return ATT_OK;
@@ -158,7 +159,7 @@ static void compute_held_out(att_cell_search *search, const comparison *c)
 {
     for (int p = 0; p < att_property_count; p++) {
         att_cells_property *row = &search->cells->rows[p];
-        att_cell_match *found = (att_cell_match *)row->matches; /* our own, still being made */
+        att_cell_match *found = search->cells->match_blocks[p];
         for (int64_t k = 0; k < row->match_count; k++) {
             found[k].held_out_correlation =
                 att_correlation_get(&c->sums, p, att_unit_index(search, &found[k]));
@@ -216,7 +217,9 @@ static att_status prepare(att_cell_search *search, const att_cells_options *how,
     att_cells *cells = search->cells;
     ATT_TRY(split_text(search, how, err));
     cells->rows = att_arena_alloc(&cells->memory, (size_t)att_property_count, sizeof *cells->rows);
-    if (!cells->rows)
+    cells->match_blocks =
+        att_arena_alloc(&cells->memory, (size_t)att_property_count, sizeof *cells->match_blocks);
+    if (!cells->rows || !cells->match_blocks)
         return att_fail_memory(err);
     for (int p = 0; p < att_property_count; p++)
         cells->rows[p] = (att_cells_property){ .property = att_properties[p].name,
@@ -228,6 +231,7 @@ static att_status prepare(att_cell_search *search, const att_cells_options *how,
                                      .search_tokens = search->search_range.end,
                                      .held_out_tokens = search->held_out_range.end -
                                                         search->held_out_range.first };
+    att_progress_set_total(search->held_out_range.end);
     return att_states_resolve_signal(&cells->facts.signal, &search->stack, err);
 }
 
@@ -243,12 +247,17 @@ static att_status run_search(att_cell_search *search, const char *path,
                              const att_cells_options *how, att_error *err)
 {
     att_string file = { 0 };
-    att_status status = att_file_read_stream(&file, path, MAX_FILE_SIZE, err);
+    att_status status = ATT_OK;
+    if (path)
+        status = att_file_read_stream(&file, path, MAX_FILE_SIZE, err);
+    else if (!how->text || att_string_append(&file, how->text, how->length) != ATT_OK)
+        status = how->text ? att_fail_memory(err)
+                           : att_fail(err, ATT_BAD_INPUT, NULL, "expected a file or a text");
     if (status == ATT_OK)
         status = att_encoding_new(&search->encoding, search->stack.vocab, NULL, file.data,
                                   file.length, err);
     att_string_free(&file);
-    ATT_TRY(set_error_file(status, path, err));
+    ATT_TRY(path ? set_error_file(status, path, err) : status);
     ATT_TRY(prepare(search, how, err));
     ATT_TRY(search_units(search, err));
     ATT_TRY(evaluate_units(search, err));
@@ -258,13 +267,18 @@ static att_status run_search(att_cell_search *search, const char *path,
 att_status att_model_cells(att_cells **out, const att_model *model, const char *path,
                            const att_cells_options *how, att_error *err)
 {
-    att_cell_search search = { .model = model,
-                               .nbest = how->n_best > 0 ? how->n_best : DEFAULT_NBEST,
-                               .options = how };
+    att_cells_options resolved;
     *out = NULL;
+    ATT_TRY(ATT_OPTIONS_COPY(att_cells_options, &resolved, how, err));
+    how = &resolved;
+    att_cell_search search = { .model = model,
+                               .nbest = how->n_best > 0 ? how->n_best : DEFAULT_NBEST };
     ATT_TRY(att_model_rnn_stack(&search.stack, model, err));
     search.cells = att_alloc_zero(1, sizeof *search.cells);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "searching for cells", 0);
     att_status status = search.cells ? run_search(&search, path, how, err) : att_fail_memory(err);
+    att_progress_end(&scope);
     att_encoding_free(&search.encoding);
     if (status == ATT_OK)
         *out = search.cells;
@@ -281,9 +295,9 @@ void att_cells_free(att_cells *cells)
     att_free(cells);
 }
 
-att_cells_info att_cells_info_get(const att_cells *cells)
+const att_cells_info *att_cells_info_get(const att_cells *cells)
 {
-    return cells->facts;
+    return &cells->facts;
 }
 
 size_t att_cells_count(const att_cells *cells)

@@ -12,7 +12,8 @@
 struct att_cells {
     att_arena memory;
     att_cells_info facts;
-    att_cells_property *rows; /* [att_property_count] */
+    att_cells_property *rows;      /* [att_property_count] */
+    att_cell_match **match_blocks; /* [att_property_count] what the matches of a row point to */
 };
 
 /* A search under way. */
@@ -23,8 +24,7 @@ typedef struct att_cell_search {
     att_token_range search_range, held_out_range; /* parts of the text */
     int64_t nbest;                                /* units to keep of a property */
     att_cells *cells;                             /* what comes of it */
-    const att_cells_options *options;
-    int64_t tokens_read; /* tokens of both parts */
+    int64_t tokens_read;                          /* tokens of both parts */
 } att_cell_search;
 
 /* The unit of `found` among those of all layers, from 0. */
@@ -39,5 +39,9 @@ att_status att_cells_collect_samples(att_cell_search *search, att_error *err);
 /* Moves a scan to the end of a token and gives the properties there. */
 void att_scanner_advance_to(att_scanner *scan, const att_encoding *text, int64_t token,
                             double *properties);
+
+/* The forms of att_cells_render(). */
+att_status att_cells_json(att_string *text, const att_cells *cells, att_error *err);
+att_status att_cells_html(att_string *text, const att_cells *cells, att_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* What a search for units found, as a page: a table, and below it for each property a passage of
  * the text coloured by its best unit. */
+#include "inspect/cells.h"
 #include "render/highlight.h"
 #include "render/html_page.h"
 #include "render/number.h"
@@ -25,7 +26,7 @@ static void put_metric(att_writer *out, double value)
 
 static void put_row(att_writer *out, const att_cells_property *row)
 {
-    const att_cell_match *best = row->matches;
+    const att_cell_match *best = row->match_count > 0 ? row->matches[0] : NULL;
     if (row->match_count == 0) {
         att_putf(out,
                  "<tr class=\"none\"><td>%s</td><td colspan=\"5\">does not change in this text",
@@ -54,7 +55,7 @@ static void put_table(att_writer *out, const att_cells *cells)
 
 static void put_sample(att_writer *out, const att_cells_property *row)
 {
-    const att_cell_match *best = row->matches;
+    const att_cell_match *best = row->match_count > 0 ? row->matches[0] : NULL;
     char held_out[ATT_NUMBER_SIZE];
     if (row->match_count == 0)
         return;
@@ -70,7 +71,7 @@ static void put_sample(att_writer *out, const att_cells_property *row)
 att_status att_cells_html(att_string *text, const att_cells *cells, att_error *err)
 {
     att_writer out = att_writer_on(text);
-    att_cells_info facts = att_cells_info_get(cells);
+    const att_cells_info facts = *att_cells_info_get(cells);
     att_put_html_head(&out, "What units keep track of", att_highlight_style);
     att_put(&out, style);
     att_put_highlight_rules(&out);

@@ -1,5 +1,5 @@
 /* What a search for units found, as one line of JSON. */
-#include "attend.h"
+#include "inspect/cells.h"
 
 #include "render/number.h"
 #include "render/writer.h"
@@ -35,7 +35,7 @@ static void put_row(att_writer *out, const att_cells_property *row)
     att_put(out, ",\"best\":[");
     for (int64_t k = 0; k < row->match_count; k++) {
         att_put(out, k > 0 ? "," : "");
-        put_unit(out, &row->matches[k]);
+        put_unit(out, row->matches[k]);
     }
     att_put(out, "]}");
 }
@@ -43,7 +43,7 @@ static void put_row(att_writer *out, const att_cells_property *row)
 att_status att_cells_json(att_string *text, const att_cells *cells, att_error *err)
 {
     att_writer out = att_writer_on(text);
-    att_cells_info facts = att_cells_info_get(cells);
+    const att_cells_info facts = *att_cells_info_get(cells);
     att_putf(&out,
              "{\"layers\":%" PRId64 ",\"width\":%" PRId64 ",\"signal\":\"%s\",\"searched\":%" PRId64
              ",\"held_out\":%" PRId64 ",\"properties\":[",

@@ -81,7 +81,7 @@ static void record_activation(void *context, int64_t stretch, int64_t token, con
     const att_cells_property *row = &show->search->cells->rows[stretch];
     int64_t at = token - show->sampling->passages[stretch].first;
     if (row->match_count > 0)
-        show->values[stretch][at] = (double)units[att_unit_index(show->search, &row->matches[0])];
+        show->values[stretch][at] = (double)units[att_unit_index(show->search, row->matches[0])];
 }
 
 /* Where the property holds in its passage. */

@@ -1,8 +1,10 @@
 /* What a search for units found, as a table for a terminal. */
-#include "attend.h"
+#include "inspect/cells.h"
 
+#include "base/error.h"
 #include "render/number.h"
 #include "render/terminal.h"
+#include "render/view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +23,7 @@ static void put_metric(const att_terminal *paint, double value)
 
 static void put_row(const att_terminal *paint, const att_cells_property *row)
 {
-    const att_cell_match *best = row->matches;
+    const att_cell_match *best = row->match_count > 0 ? row->matches[0] : NULL;
     char unit[64];
     att_terminal_style(paint, ATT_STYLE_NAME);
     att_terminal_padded(paint, row->property, PROPERTY_COLUMNS);
@@ -54,12 +56,12 @@ static void put_head(const att_terminal *paint)
     att_terminal_style(paint, ATT_STYLE_NONE);
 }
 
-att_status att_cells_text(att_string *text, const att_cells *cells,
-                          const att_render_options *options, att_error *err)
+static att_status put_text(att_string *text, const att_cells *cells,
+                           const att_render_options *options, att_error *err)
 {
     att_writer out = att_writer_on(text);
     const att_terminal paint = att_terminal_for(&out, options);
-    att_cells_info facts = att_cells_info_get(cells);
+    const att_cells_info facts = *att_cells_info_get(cells);
     att_putf(&out,
              "%" PRId64 " layer%s of %" PRId64 " units (%s); searched on %" PRId64
              " tokens, measured on %" PRId64 " others\n\n",
@@ -70,4 +72,20 @@ att_status att_cells_text(att_string *text, const att_cells *cells,
     for (size_t i = 0; i < att_cells_count(cells); i++)
         put_row(&paint, att_cells_get(cells, i));
     return att_writer_finish(&out, err);
+}
+
+att_status att_cells_render(att_string *out, const att_cells *cells,
+                            const att_render_options *options, att_error *err)
+{
+    enum { FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_JSON | 1 << ATT_FORMAT_HTML };
+    att_render_options resolved;
+    ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "a search for cells", err));
+    switch (resolved.format) {
+    case ATT_FORMAT_JSON:
+        return att_cells_json(out, cells, err);
+    case ATT_FORMAT_HTML:
+        return att_cells_html(out, cells, err);
+    default:
+        return put_text(out, cells, &resolved, err);
+    }
 }

@@ -166,7 +166,7 @@ size_t att_gradient_flow_layers(const att_gradient_flow *flow)
     return (size_t)flow->layers;
 }
 
-att_curve att_gradient_flow_get(const att_gradient_flow *flow, size_t layer)
+const att_curve *att_gradient_flow_get(const att_gradient_flow *flow, size_t layer)
 {
-    return layer < (size_t)flow->layers ? flow->curves[layer] : (att_curve){ 0 };
+    return layer < (size_t)flow->layers ? &flow->curves[layer] : NULL;
 }

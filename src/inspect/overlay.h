@@ -16,4 +16,10 @@ att_status att_overlay_check(const att_output *answer, att_error *err);
 void att_overlay_put_svg(att_writer *out, const att_output *answer,
                          const att_overlay_image *backdrop);
 
+/* The forms of att_output_overlay_render(). */
+att_status att_overlay_svg(att_string *text, const att_output *output,
+                           const att_overlay_image *image, att_error *err);
+att_status att_overlay_html(att_string *text, const att_output *output,
+                            const att_overlay_image *image, att_error *err);
+
 #endif

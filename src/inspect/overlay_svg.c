@@ -206,19 +206,17 @@ void att_overlay_put_svg(att_writer *out, const att_output *answer,
     att_put(out, "</svg>\n");
 }
 
-att_status att_output_overlay_svg(att_string *text, const att_output *answer,
-                                  const att_overlay_image *backdrop, att_error *err)
+att_status att_overlay_svg(att_string *text, const att_output *answer,
+                           const att_overlay_image *backdrop, att_error *err)
 {
-    ATT_TRY(att_overlay_check(answer, err));
     att_writer out = att_writer_on(text);
     att_overlay_put_svg(&out, answer, backdrop);
     return att_writer_finish(&out, err);
 }
 
-att_status att_output_overlay_html(att_string *text, const att_output *answer,
-                                   const att_overlay_image *backdrop, att_error *err)
+att_status att_overlay_html(att_string *text, const att_output *answer,
+                            const att_overlay_image *backdrop, att_error *err)
 {
-    ATT_TRY(att_overlay_check(answer, err));
     att_writer out = att_writer_on(text);
     char percent[ATT_NUMBER_SIZE];
     att_put_html_head(&out, answer->text[0] ? answer->text : "An empty answer",

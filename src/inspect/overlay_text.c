@@ -2,7 +2,9 @@
  * for; see strip.h. */
 #include "inspect/overlay.h"
 
+#include "base/error.h"
 #include "render/terminal.h"
+#include "render/view.h"
 #include "text/display_width.h"
 
 enum { TILE_COLUMNS = 2, GAP = 2 }; /* two columns are about as wide as a line is high */
@@ -66,10 +68,9 @@ static void put_row(const att_terminal *paint, const att_output *answer, int64_t
     }
 }
 
-att_status att_output_overlay_text(att_string *text, const att_output *answer,
-                                   const att_render_options *options, att_error *err)
+static att_status put_text(att_string *text, const att_output *answer,
+                           const att_render_options *options, att_error *err)
 {
-    ATT_TRY(att_overlay_check(answer, err));
     att_writer out = att_writer_on(text);
     att_terminal paint = att_terminal_for(&out, options);
     int64_t each = answer->grid_columns * TILE_COLUMNS + GAP, across = (paint.width + GAP) / each;
@@ -80,4 +81,22 @@ att_status att_output_overlay_text(att_string *text, const att_output *answer,
         att_put(&out, at + across < answer->target_count ? "\n" : "");
     }
     return att_writer_finish(&out, err);
+}
+
+att_status att_output_overlay_render(att_string *out, const att_output *output,
+                                     const att_overlay_image *image,
+                                     const att_render_options *options, att_error *err)
+{
+    enum { FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_SVG | 1 << ATT_FORMAT_HTML };
+    att_render_options resolved;
+    ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "an overlay", err));
+    ATT_TRY(att_overlay_check(output, err));
+    switch (resolved.format) {
+    case ATT_FORMAT_SVG:
+        return att_overlay_svg(out, output, image, err);
+    case ATT_FORMAT_HTML:
+        return att_overlay_html(out, output, image, err);
+    default:
+        return put_text(out, output, &resolved, err);
+    }
 }

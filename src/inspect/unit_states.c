@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 
 #include <string.h>
 
@@ -170,6 +171,9 @@ att_status att_states_run(const att_model *model, const att_rnn_stack *tower,
     ATT_TRY(att_states_resolve_signal(&r.signal, tower, err));
     att_status status = open_reading(&r, model, err);
     for (int64_t step = 0, count; status == ATT_OK && step < r.steps; step += count) {
+        status = att_progress_check(err);
+        if (status != ATT_OK)
+            break;
         count = chunk_length(&r, step);
         status = read_chunk(&r, step, count, err);
     }

@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
+#include "base/progress.h"
 #include "base/quote.h"
 #include "metrics/bootstrap.h"
 #include "metrics/symbols.h"
@@ -189,6 +191,7 @@ static att_status read_line(metric_scorer *s, size_t line, att_error *err)
 
 static att_status count_line(metric_scorer *s, size_t line, double *stats, att_error *err)
 {
+    ATT_TRY(att_progress_check(err));
     ATT_TRY(read_line(s, line, err));
     const att_metric_line current = { .hypothesis = s->symbols[0],
                                       .references = s->symbols + 1,
@@ -236,6 +239,19 @@ static att_status count_lines(metric_scorer *s, double *stats, att_error *err)
 
 /* ---- the score and its confidence interval */
 
+enum { SIGNATURE_SIZE = 192 };
+
+typedef struct scored_metric {
+    att_metric_score score;
+    char signature[SIGNATURE_SIZE];
+} scored_metric;
+
+struct att_metric_scores {
+    size_t lines;
+    size_t count;
+    scored_metric items[];
+};
+
 static double sum_and_score(const att_metric_spec *spec, const double *stats, size_t lines)
 {
     double sum[ATT_BOOTSTRAP_MAX_STATS] = { 0 };
@@ -255,7 +271,7 @@ static void write_reference_count(char *out, size_t size, const att_hypotheses *
                 snprintf(out, size, "nrefs:var");
 }
 
-static void write_signature(att_metric_score *out, const metric_scorer *s,
+static void write_signature(char out[SIGNATURE_SIZE], const metric_scorer *s,
                             const att_metric_options *options)
 {
     char references[32], drawn[64] = "", rest[64] = "";
@@ -267,18 +283,21 @@ static void write_signature(att_metric_score *out, const metric_scorer *s,
     const char *at = strchr(signature, '@');
     snprintf(rest, sizeof rest, "%.*s%s%s", (int)(at ? at - signature : (int)strlen(signature)),
              signature, at ? att_metric_tokenizer_names[s->tokenizer] : "", at ? at + 1 : "");
-    snprintf(out->signature, sizeof out->signature, "%s%s|case:%s%s|version:attend-%s", references,
-             drawn, s->lowercase || s->spec->lowercase ? "lc" : "mixed", rest, ATT_VERSION);
+    snprintf(out, SIGNATURE_SIZE, "%s%s|case:%s%s|version:attend-%s", references, drawn,
+             s->lowercase || s->spec->lowercase ? "lc" : "mixed", rest, ATT_VERSION);
 }
 
-static att_status score(att_metric_score *out, metric_scorer *s, const att_metric_options *options,
+static att_status score(scored_metric *item, metric_scorer *s, const att_metric_options *options,
                         att_error *err)
 {
     size_t lines = s->texts->count;
+    att_metric_score *out = &item->score;
     double *stats = att_alloc(lines * (size_t)s->spec->stat_count, sizeof *stats);
     if (!stats)
         return att_fail_memory(err);
-    *out = (att_metric_score){ .metric = &s->spec->info, .interval = { NAN, NAN } };
+    *out = (att_metric_score){ .metric = &s->spec->info,
+                               .interval = { NAN, NAN },
+                               .signature = item->signature };
     att_status status = count_lines(s, stats, err);
     const att_bootstrap drawn = { stats, lines, (size_t)s->spec->stat_count, s->spec->score };
     if (status == ATT_OK) {
@@ -287,7 +306,7 @@ static att_status score(att_metric_score *out, metric_scorer *s, const att_metri
             att_bootstrap_interval(&out->interval, &drawn, options->resamples, options->seed, err);
     }
     att_free(stats);
-    write_signature(out, s, options);
+    write_signature(item->signature, s, options);
     return status;
 }
 
@@ -341,23 +360,62 @@ static att_status check_texts(const att_hypotheses *texts, att_error *err)
     return ATT_OK;
 }
 
-att_status att_metrics_score(att_metric_score *out, const char *const *names, size_t count,
-                             const att_hypotheses *texts, const att_metric_options *options,
-                             att_error *err)
+static att_status score_all(att_metric_scores *out, const char *const *names,
+                            const att_hypotheses *texts, const att_metric_options *options,
+                            att_error *err)
 {
-    static const att_metric_options defaults = { 0 };
-    options = options ? options : &defaults;
     att_metric_tokenizer tokenizer;
     ATT_TRY(find_tokenizer(&tokenizer, options->tokenizer, err));
     ATT_TRY(check_texts(texts, err));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < out->count; i++) {
         metric_scorer s = { .texts = texts,
                             .tokenizer = tokenizer,
                             .lowercase = options->lowercase };
         s.spec = find_metric(names[i], err);
         if (!s.spec)
             return ATT_BAD_INPUT;
-        ATT_TRY(score(&out[i], &s, options, err));
+        ATT_TRY(score(&out->items[i], &s, options, err));
+        ATT_TRY(att_progress_step((int64_t)i + 1, err));
     }
     return ATT_OK;
+}
+
+att_status att_metrics_score(att_metric_scores **out, const char *const *names, size_t count,
+                             const att_hypotheses *texts, const att_metric_options *options,
+                             att_error *err)
+{
+    att_metric_options resolved;
+    *out = NULL;
+    ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &resolved, options, err));
+    att_metric_scores *scores = NULL;
+    if (count <= (SIZE_MAX - sizeof *scores) / sizeof *scores->items)
+        scores = att_alloc_zero(1, sizeof *scores + count * sizeof *scores->items);
+    if (!scores)
+        return att_fail_memory(err);
+    scores->lines = texts->count;
+    scores->count = count;
+    att_progress_scope scope;
+    att_progress_begin(&scope, "computing metrics", (int64_t)count);
+    att_status status = score_all(scores, names, texts, &resolved, err);
+    att_progress_end(&scope);
+    if (status == ATT_OK)
+        *out = scores;
+    else
+        att_metric_scores_free(scores);
+    return status;
+}
+
+void att_metric_scores_free(att_metric_scores *scores)
+{
+    att_free(scores);
+}
+
+const att_metric_score *att_metric_scores_get(const att_metric_scores *scores, size_t index)
+{
+    return index < scores->count ? &scores->items[index].score : NULL;
+}
+
+size_t att_metric_scores_lines(const att_metric_scores *scores)
+{
+    return scores->lines;
 }

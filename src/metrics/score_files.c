@@ -74,11 +74,12 @@ static att_status load_all(line_file *files, const char *hypotheses, const char 
     return ATT_OK;
 }
 
-att_status att_metrics_score_files(att_metric_score *out, size_t *lines, const char *const *names,
-                                   size_t count, const char *hypotheses,
-                                   const char *const *references, size_t reference_count,
-                                   const att_metric_options *options, att_error *err)
+att_status att_metrics_score_files(att_metric_scores **out, const char *const *names, size_t count,
+                                   const char *hypotheses, const char *const *references,
+                                   size_t reference_count, const att_metric_options *options,
+                                   att_error *err)
 {
+    *out = NULL;
     line_file *files = att_alloc_zero(reference_count + 1, sizeof *files);
     const char *const **sides = att_alloc(reference_count, sizeof *sides);
     att_status status = files && sides ? ATT_OK : att_fail_memory(err);
@@ -88,7 +89,6 @@ att_status att_metrics_score_files(att_metric_score *out, size_t *lines, const c
         sides[i] = files[i + 1].lines;
     if (status == ATT_OK) {
         const att_hypotheses texts = { files[0].lines, sides, files[0].count, reference_count };
-        *lines = texts.count;
         status = att_metrics_score(out, names, count, &texts, options, err);
     }
     for (size_t i = 0; files && i <= reference_count; i++)

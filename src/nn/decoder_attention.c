@@ -151,7 +151,8 @@ static void run_attention(const att_decoder_attention *attention, att_tape *tape
 {
     bool weights_are_node =
         attention->guided_alignment || attention->mechanism == ATT_MECHANISM_COVERAGE;
-    const att_attention_options options = { .score = mechanisms[attention->mechanism].score,
+    const att_attention_options options = { .size = sizeof(att_attention_options),
+                                            .score = mechanisms[attention->mechanism].score,
                                             .normalizer = attention->normalizer,
                                             .query_lengths = memory->rows_by_source
                                                                  ? memory->rows_by_source->counts

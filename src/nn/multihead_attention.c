@@ -43,7 +43,8 @@ att_node *att_multihead_attention_run(const att_multihead_attention *attention, 
     int64_t queries = attention->heads * attention->head_size,
             kv_size = attention->kv_heads * attention->head_size;
     int64_t first = kv ? 0 : queries;
-    const att_attention_options options = { .score = attention->scaled ? ATT_SCORE_SCALED
+    const att_attention_options options = { .size = sizeof(att_attention_options),
+                                            .score = attention->scaled ? ATT_SCORE_SCALED
                                                                        : ATT_SCORE_DOT,
                                             .causal = sequences->causal,
                                             .sequences = sequences->sequences,

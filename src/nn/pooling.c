@@ -69,7 +69,8 @@ static att_node *attention_pool(const att_pooling *pooling, att_tape *tape,
     const att_attention_op_inputs in = { .query = repeat_query(pooling, tape, batch),
                                          .key = keys,
                                          .value = batch->states };
-    att_attention_options options = { .score = pooling->scaled ? ATT_SCORE_SCALED : ATT_SCORE_DOT };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = pooling->scaled ? ATT_SCORE_SCALED : ATT_SCORE_DOT };
     if (batch->packed) {
         options.sequences = batch->sequences;
         options.query_offsets = one_query_offsets(tape, batch->sequences);

@@ -1,6 +1,8 @@
 /* Highlighted text as grapheme clusters and lines, for the text, SVG and HTML renderings. */
 #include "render/highlight.h"
 
+#include "base/error.h"
+#include "render/view.h"
 #include "text/display_width.h"
 
 #include <math.h>
@@ -149,4 +151,20 @@ int att_glyph_level(const att_highlight *highlight, const att_color_scale *scale
 {
     double value = highlight->values[glyph->token];
     return isnan(value) ? -1 : att_color_scale_level(scale, value);
+}
+
+att_status att_highlight_render(att_string *out, const att_highlight *highlight,
+                                const att_render_options *options, att_error *err)
+{
+    enum { FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_SVG | 1 << ATT_FORMAT_HTML };
+    att_render_options resolved;
+    ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "highlighted text", err));
+    switch (resolved.format) {
+    case ATT_FORMAT_SVG:
+        return att_highlight_svg(out, highlight, &resolved, err);
+    case ATT_FORMAT_HTML:
+        return att_highlight_html(out, highlight, &resolved, err);
+    default:
+        return att_highlight_text(out, highlight, &resolved, err);
+    }
 }

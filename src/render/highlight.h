@@ -60,6 +60,14 @@ static inline bool att_glyph_marked(const att_highlight *highlight, const att_gl
     return highlight->underlined && highlight->underlined[glyph->token];
 }
 
+/* Highlighted text as a whole document; `options` is resolved (view.h). */
+att_status att_highlight_text(att_string *out, const att_highlight *highlight,
+                              const att_render_options *options, att_error *err);
+att_status att_highlight_svg(att_string *out, const att_highlight *highlight,
+                             const att_render_options *options, att_error *err);
+att_status att_highlight_html(att_string *out, const att_highlight *highlight,
+                              const att_render_options *options, att_error *err);
+
 /* Highlighted text inside a page: its style rules, needed once, and the text. */
 extern const char att_highlight_style[];
 void att_put_highlight_rules(att_writer *out); /* one rule for each color */

@@ -121,8 +121,10 @@ void att_put_highlight_html(att_writer *out, const att_highlight *highlight)
     att_arena_free(&arena);
 }
 
-att_status att_highlight_html(att_string *text, const att_highlight *highlight, att_error *err)
+att_status att_highlight_html(att_string *text, const att_highlight *highlight,
+                              const att_render_options *options, att_error *err)
 {
+    (void)options; /* a browser wraps the text itself */
     const char *title = highlight->title ? highlight->title : "Highlighted text";
     att_writer out = att_writer_on(text);
     att_put_html_head(&out, title, att_highlight_style);

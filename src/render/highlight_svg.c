@@ -188,14 +188,14 @@ static void put_document(const drawing *d)
     att_put(d->out, "</svg>\n");
 }
 
-att_status att_highlight_svg(att_string *text, const att_highlight *highlight, int columns,
-                             att_error *err)
+att_status att_highlight_svg(att_string *text, const att_highlight *highlight,
+                             const att_render_options *options, att_error *err)
 {
+    int columns = options->width > 0 ? options->width : ATT_HIGHLIGHT_COLUMNS;
     att_arena arena = { 0 };
     att_glyphs glyphs;
     att_writer out = att_writer_on(text);
-    if (att_glyphs_lay_out(&glyphs, highlight, columns > 0 ? columns : ATT_HIGHLIGHT_COLUMNS,
-                           &arena)) {
+    if (att_glyphs_lay_out(&glyphs, highlight, columns, &arena)) {
         att_color_scale scale = att_highlight_scale(highlight);
         put_document(&(drawing){ &out, highlight, &glyphs, scale,
                                  scale.diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER });

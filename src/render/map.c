@@ -2,7 +2,9 @@
 #include "render/map.h"
 
 #include "base/minmax.h"
+#include "base/error.h"
 #include "render/number.h"
+#include "render/view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -215,4 +217,19 @@ void att_map_put_reduction(att_writer *out, const att_map *full, const att_map *
     att_putf(out, "%" PRId64 " %s %" PRId64 " shown as %" PRId64 " %s %" PRId64, full->queries,
              times, full->keys, shown->queries, times, shown->keys);
     att_put(out, ", each cell the mean");
+}
+
+att_status att_map_render(att_string *out, const att_map *map, const att_render_options *options,
+                          att_error *err)
+{
+    enum { FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_SVG };
+    att_render_options resolved;
+    ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "an attention map", err));
+    if (resolved.head < 0 || resolved.head > map->panels)
+        return att_fail(err, ATT_BAD_INPUT, "map",
+                        "head %" PRId64 " is out of range: the map has %" PRId64, resolved.head,
+                        map->panels);
+    const att_map shown = resolved.head > 0 ? att_map_panel(map, resolved.head - 1) : *map;
+    return (resolved.format == ATT_FORMAT_SVG ? att_map_svg : att_map_text)(out, &shown, &resolved,
+                                                                            err);
 }

@@ -58,6 +58,12 @@ typedef struct att_svg_options {
     bool flat;      /* cells of one color as one path, without data attributes, for rasterizers */
 } att_svg_options;
 
+/* A map as a whole document; `options` is resolved (view.h). */
+att_status att_map_svg(att_string *out, const att_map *map, const att_render_options *options,
+                       att_error *err);
+att_status att_map_text(att_string *out, const att_map *map, const att_render_options *options,
+                        att_error *err);
+
 void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options *options);
 
 void att_map_put_text(att_writer *out, const att_map *map, const att_render_options *options,

@@ -391,20 +391,11 @@ void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options 
     att_put(out, "</svg>\n");
 }
 
-static att_status write_document(att_string *text, const att_map *map, bool flat, att_error *err)
+att_status att_map_svg(att_string *text, const att_map *map, const att_render_options *options,
+                       att_error *err)
 {
     att_writer out = att_writer_on(text);
     att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    att_map_put_svg(&out, map, &(att_svg_options){ .id = "map", .flat = flat });
+    att_map_put_svg(&out, map, &(att_svg_options){ .id = "map", .flat = options->flat });
     return att_writer_finish(&out, err);
-}
-
-att_status att_map_svg(att_string *out, const att_map *map, att_error *err)
-{
-    return write_document(out, map, false, err);
-}
-
-att_status att_map_svg_flat(att_string *out, const att_map *map, att_error *err)
-{
-    return write_document(out, map, true, err);
 }

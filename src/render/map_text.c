@@ -309,7 +309,7 @@ void att_map_put_text(att_writer *out, const att_map *map, const att_render_opti
 {
     att_terminal terminal = att_terminal_for(out, options);
     struct grid g = { .terminal = &terminal, .indent = indent, .width = terminal.width };
-    g.digits = options->digits < 0 ? ATT_DIGITS_DEFAULT : options->digits;
+    g.digits = options->digits;
     size_cells(&g, map);
     att_map shown;
     if (!att_map_shrink(&shown, map, MAX_LINES, cells_that_fit(&g, g.cell), scratch)) {
@@ -338,14 +338,7 @@ att_status att_map_text(att_string *text, const att_map *map, const att_render_o
 {
     att_writer out = att_writer_on(text);
     att_arena scratch = { 0 };
-    att_map shown = *map;
-    if (options->head > map->panels || options->head < 0)
-        return att_fail(err, ATT_BAD_INPUT, "map",
-                        "head %" PRId64 " is out of range: the map has %" PRId64, options->head,
-                        map->panels);
-    if (options->head > 0)
-        shown = att_map_panel(map, options->head - 1);
-    att_map_put_text(&out, &shown, options, 0, &scratch);
+    att_map_put_text(&out, map, options, 0, &scratch);
     att_arena_free(&scratch);
     return att_writer_finish(&out, err);
 }

@@ -1,4 +1,4 @@
-/* The logarithmic scale of plots, for plot_text.c and plot_svg.c. */
+/* The logarithmic scale of plots, and plots as text and SVG. */
 #ifndef ATT_RENDER_PLOT_H
 #define ATT_RENDER_PLOT_H
 
@@ -10,6 +10,10 @@ typedef struct att_decades {
     int low, high; /* high > low */
     int step;      /* decades between grid lines, from `high` down */
 } att_decades;
+
+att_status att_plot_text(att_string *out, const att_plot *plot, const att_render_options *options,
+                         att_error *err);
+att_status att_plot_svg(att_string *out, const att_plot *plot, att_error *err);
 
 att_decades att_plot_decades(const att_plot *plot);
 

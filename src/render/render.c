@@ -10,6 +10,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+enum {
+    SHEET_FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_MARKDOWN | 1 << ATT_FORMAT_LATEX |
+                    1 << ATT_FORMAT_HTML | 1 << ATT_FORMAT_JSON
+};
+
 static const att_format_spec *const formats[] = {
     [ATT_FORMAT_TEXT] = &att_format_text,   [ATT_FORMAT_MARKDOWN] = &att_format_markdown,
     [ATT_FORMAT_LATEX] = &att_format_latex, [ATT_FORMAT_HTML] = &att_format_html,
@@ -35,12 +40,8 @@ static void render_sheet(att_page *page)
 att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, size_t count,
                              const att_render_options *options, att_error *err)
 {
-    att_render_options resolved = *options;
-    if (resolved.digits < 0)
-        resolved.digits = ATT_DIGITS_DEFAULT;
-    if ((size_t)resolved.format >= ATT_COUNT(formats))
-        return att_fail(err, ATT_BAD_INPUT, "format", "unknown format number %d",
-                        (int)resolved.format);
+    att_render_options resolved;
+    ATT_TRY(att_render_options_resolve(&resolved, options, SHEET_FORMATS, "a worksheet", err));
     ATT_TRY(att_render_options_check(sheets, count, &resolved, err));
     resolved.head = att_render_head(&resolved);
     att_writer writer = att_writer_on(out);

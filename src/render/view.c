@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "base/options.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -307,13 +308,31 @@ static att_status fail_only(const att_sheet *const *sheets, size_t count, const 
     return status;
 }
 
+static const char *const format_names[] = {
+    [ATT_FORMAT_TEXT] = "text", [ATT_FORMAT_MARKDOWN] = "Markdown", [ATT_FORMAT_LATEX] = "LaTeX",
+    [ATT_FORMAT_HTML] = "HTML", [ATT_FORMAT_JSON] = "JSON",         [ATT_FORMAT_SVG] = "SVG",
+};
+
+att_status att_render_options_resolve(att_render_options *out, const att_render_options *options,
+                                      int formats, const char *object, att_error *err)
+{
+    ATT_TRY(ATT_OPTIONS_COPY(att_render_options, out, options, err));
+    if ((size_t)out->format >= ATT_COUNT(format_names))
+        return att_fail(err, ATT_BAD_INPUT, "format", "unknown format number %d", (int)out->format);
+    if (!(formats >> out->format & 1))
+        return att_fail(err, ATT_BAD_INPUT, "format", "%s cannot be rendered as %s", object,
+                        format_names[out->format]);
+    if (out->digits < -1 || out->digits > ATT_DIGITS_MAX)
+        return att_fail(err, ATT_BAD_INPUT, "digits", "expected at most %d, found %d",
+                        ATT_DIGITS_MAX, out->digits);
+    out->digits = out->digits == 0 ? ATT_DIGITS_DEFAULT : (int)att_max_i64(out->digits, 0);
+    return ATT_OK;
+}
+
 att_status att_render_options_check(const att_sheet *const *sheets, size_t count,
                                     const att_render_options *options, att_error *err)
 {
     const char *place = count == 1 ? sheets[0]->name : NULL;
-    if (options->digits > ATT_DIGITS_MAX)
-        return att_fail(err, ATT_BAD_INPUT, "digits", "expected 0 to %d, found %d", ATT_DIGITS_MAX,
-                        options->digits);
     int64_t head = att_render_head(options);
     if (options->head > 0 && head != options->head)
         return att_fail(err, ATT_BAD_INPUT, place, "'%s' does not belong to head %" PRId64,

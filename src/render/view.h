@@ -74,6 +74,12 @@ const att_matrix *att_part_value(const att_trace_part *part, const att_render_op
 bool att_calculation_is_shown(const att_calculation *calculation,
                               const att_render_options *options);
 
+/* Copies the options of a caller and fills the defaults in: `digits` is then the number of digits.
+ * `formats` has the bit 1 << format for each format that the object has; another format fails, with
+ * `object` in the message ("an attention map"). */
+att_status att_render_options_resolve(att_render_options *out, const att_render_options *options,
+                                      int formats, const char *object, att_error *err);
+
 /* Fails if the options select a name, row or head that no sheet has. */
 att_status att_render_options_check(const att_sheet *const *sheets, size_t count,
                                     const att_render_options *options, att_error *err);

@@ -142,8 +142,8 @@ static att_status read_lines(config_parser *in, const char *text, size_t length)
     return ATT_OK;
 }
 
-att_status att_settings_parse(att_settings *settings, const char *text, size_t length,
-                              const char *name, att_error *err)
+att_status att_settings_read(att_settings *settings, const char *text, size_t length,
+                             const char *name, att_error *err)
 {
     att_error unseen = { 0 };
     config_parser in = { .settings = settings, .name = name, .err = err ? err : &unseen };
@@ -157,7 +157,7 @@ att_status att_settings_load(att_settings *settings, const char *path, att_error
 {
     att_string file = { 0 };
     ATT_TRY(att_file_read(&file, path, MAX_CONFIG_SIZE, err));
-    att_status status = att_settings_parse(settings, file.data, file.length, path, err);
+    att_status status = att_settings_read(settings, file.data, file.length, path, err);
     att_string_free(&file);
     return status;
 }

@@ -229,10 +229,6 @@ bool att_settings_is_given(const att_settings *settings, const char *key);
 /* Whether the task reads `source<TAB>target` or `sentence<TAB>label` files. */
 bool att_settings_uses_files(const att_settings *settings);
 
-/* Reads the config file `text`; `name` stands for it in errors. */
-att_status att_settings_parse(att_settings *settings, const char *text, size_t length,
-                              const char *name, att_error *err);
-
 /* All settings except those of the group ATT_GROUP_OUTPUT, as a JSON object; and back, into
  * settings that keep what a config file or the caller has set. `name` stands for the model in
  * errors. Unknown keys are refused. */

@@ -246,7 +246,8 @@ static att_status compute_raw_scores(const att_sheet_layer *layer,
     att_matrix *products = att_matrix_new(layer->call->arena, queries_of(head), keys_of(head));
     if (!products)
         return att_fail_memory(layer->call->err);
-    att_attention_options raw = { .score = options->score == ATT_SCORE_SCALED ? ATT_SCORE_DOT
+    att_attention_options raw = { .size = sizeof(att_attention_options),
+                                  .score = options->score == ATT_SCORE_SCALED ? ATT_SCORE_DOT
                                                                               : options->score,
                                   .normalizer = ATT_NORMALIZE_NONE };
     att_sheet_head bare = *head;

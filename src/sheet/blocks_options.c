@@ -85,6 +85,7 @@ att_status att_sheet_attention_read(const att_sheet_layer *layer, int64_t heads,
                                     att_sheet_attention *out)
 {
     *out = (att_sheet_attention){ .heads = heads, .length = -1 };
+    out->options.size = sizeof out->options;
     ATT_TRY(read_words(layer->call, &out->options));
     ATT_TRY(read_scale(layer->call, &out->options));
     return read_masks(layer->call, out);

@@ -50,7 +50,9 @@ static const int64_t two_sequences[] = { 0, 2, 5 };
         QUERY, KEY, VALUE, NONE, NONE, NONE, NONE, NONE                                            \
     }
 #define HEADS(h, g, ...)                                                                           \
-    (&(const attention_op){ .options = { __VA_ARGS__ }, .heads = h, .kv_heads = g })
+    (&(const attention_op){ .options = { .size = sizeof(att_attention_options), __VA_ARGS__ },     \
+                            .heads = h,                                                            \
+                            .kv_heads = g })
 #define OPTIONS(...) HEADS(1, 1, __VA_ARGS__)
 
 static const att_op_sample attention_samples[] = {
@@ -144,7 +146,8 @@ static const att_op_sample attention_samples[] = {
     { "column ranges, two packed sequences",
       8,
       { { 3, { 1, 5, 9 } }, { 3, { 1, 5, 7 } }, { 3, { 1, 5, 8 } }, NONE, NONE, NONE, NONE, NONE },
-      (&(const attention_op){ .options = { .score = ATT_SCORE_SCALED,
+      (&(const attention_op){ .options = { .size = sizeof(att_attention_options),
+                                           .score = ATT_SCORE_SCALED,
                                            .causal = true,
                                            .sequences = 2,
                                            .query_offsets = two_sequences,

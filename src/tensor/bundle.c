@@ -201,6 +201,19 @@ static att_status read_any(att_bundle **out, att_string *bytes, const char *path
     }
 }
 
+att_status att_bundle_read(att_bundle **out, const void *bytes, size_t size, const char *name,
+                           att_error *err)
+{
+    *out = NULL;
+    att_string copy = { 0 };
+    att_status status = att_string_append(&copy, bytes, size);
+    if (status != ATT_OK)
+        return att_fail_memory(err);
+    status = read_any(out, &copy, name, err);
+    att_string_free(&copy);
+    return status;
+}
+
 att_status att_bundle_load(att_bundle **out, const char *path, att_error *err)
 {
     *out = NULL;

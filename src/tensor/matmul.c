@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
+#include "base/progress.h"
 #include "tensor/tensor.h"
 
 struct att_packed_matrix {
@@ -119,9 +121,9 @@ static att_status set_layout(att_matmul_call *call, const operand *b, att_error 
 static att_status set_options(att_matmul_call *call, const att_matmul_options *options,
                               att_error *err)
 {
-    if (!options)
-        return ATT_OK;
-    const att_tensor *bias = options->bias;
+    att_matmul_options resolved;
+    ATT_TRY(ATT_OPTIONS_COPY(att_matmul_options, &resolved, options, err));
+    const att_tensor *bias = resolved.bias;
     char shape[ATT_SHAPE_STRING_SIZE];
     if (bias &&
         (bias->dtype != ATT_F32 || bias->rank != 1 ||
@@ -132,19 +134,19 @@ static att_status set_options(att_matmul_call *call, const att_matmul_options *o
                         att_dtype_name(bias->dtype), call->columns);
     if (bias && !bias->data && call->columns > 0)
         return att_fail(err, ATT_BAD_INPUT, "matmul", "the bias has no data");
-    if ((unsigned)options->activation >= ATT_ACTIVATION_COUNT)
+    if ((unsigned)resolved.activation >= ATT_ACTIVATION_COUNT)
         return att_fail(err, ATT_BAD_INPUT, "matmul", "unknown activation %d",
-                        (int)options->activation);
-    call->accumulate = options->add;
+                        (int)resolved.activation);
+    call->accumulate = resolved.add;
     call->bias = bias ? bias->data : NULL;
-    call->activation = options->activation;
+    call->activation = resolved.activation;
     return ATT_OK;
 }
 
 /* Runs the call for every index of c's leading dimensions; the last of them is the batch of a call.
  */
-static att_status run_leading(att_matmul_call call, const att_tensor *c, const operand *a,
-                              const operand *b, att_error *err)
+static att_status run_calls(att_matmul_call call, const att_tensor *c, const operand *a,
+                            const operand *b, att_error *err)
 {
     int leading = c->rank - 2, inner = leading - 1;
     int64_t index[ATT_MAX_RANK] = { 0 }, count = 1;
@@ -168,6 +170,18 @@ static att_status run_leading(att_matmul_call call, const att_tensor *c, const o
             index[i] = 0;
     }
     return ATT_OK;
+}
+
+static att_status run_leading(att_matmul_call call, const att_tensor *c, const operand *a,
+                              const operand *b, att_error *err)
+{
+    att_progress_scope scope;
+    att_progress_begin_operation(&scope, "multiplying matrices");
+    att_status status = run_calls(call, c, a, b, err);
+    if (status == ATT_OK && att_progress_abandoned())
+        status = att_progress_check(err);
+    att_progress_end(&scope);
+    return status;
 }
 
 /* The checks and settings that packed and unpacked products share; `depth` and `columns` are those

@@ -4,7 +4,7 @@
  * from version 2 on), header, data.
  *
  * The header is a Python dict literal; npy_header.c accepts the form that NumPy writes. */
-#include "tensor/npy.h"
+#include "attend.h"
 
 #include "base/error.h"
 #include "base/file.h"

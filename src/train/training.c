@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/string.h"
@@ -208,21 +209,17 @@ static att_status open_training(att_training *training, const att_training_optio
 att_status att_training_new(att_training **out, att_settings *settings,
                             const att_training_options *options, att_error *err)
 {
-    static const att_training_options none = ATT_TRAINING_OPTIONS_INIT;
-    if (!options)
-        options = &none;
+    att_training_options resolved;
     *out = NULL;
+    ATT_TRY(ATT_OPTIONS_COPY(att_training_options, &resolved, options, err));
     att_training *training = att_alloc_zero(1, sizeof *training);
     if (!training)
         return att_fail_memory(err);
     training->settings = settings;
     training->arranged_epoch = -1;
-    training->callback = options->callback;
-    training->callback_context = options->callback_context;
     att_progress_scope scope;
-    att_progress_begin(&scope, "preparing the training run", 3, options->callback,
-                       options->callback_context);
-    att_status status = open_training(training, options, err);
+    att_progress_begin(&scope, "preparing the training run", 3);
+    att_status status = open_training(training, &resolved, err);
     att_progress_end(&scope);
     if (status == ATT_OK)
         *out = training;
@@ -262,15 +259,20 @@ int64_t att_training_steps(const att_training *training)
     return training->state.step;
 }
 
-size_t att_training_history(const att_training *training, const att_validation **rows)
+size_t att_training_validation_count(const att_training *training)
 {
-    *rows = training->state.history;
     return (size_t)training->state.history_count;
 }
 
-size_t att_training_best(const att_training *training)
+const att_validation *att_training_validation(const att_training *training, size_t index)
 {
-    return (size_t)training->state.best_validation;
+    return index < att_training_validation_count(training) ? &training->state.history[index] : NULL;
+}
+
+const att_validation *att_training_best(const att_training *training)
+{
+    int64_t best = training->state.best_validation; /* from 1 */
+    return best > 0 ? att_training_validation(training, (size_t)best - 1) : NULL;
 }
 
 const char *att_training_model_path(const att_training *training)

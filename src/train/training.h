@@ -31,8 +31,6 @@ struct att_training {
     double *norm_sums;   /* scratch of att_l2_norm() */
     size_t params_bytes; /* bytes of parameters, gradients and all that is kept of them */
     att_string model_path, checkpoint_path; /* paths of the model and of the checkpoint */
-    att_callback *callback;                 /* progress and cancel; or NULL */
-    void *callback_context;
     bool keeps_files;         /* validations save the best model; att_training_advance() does not */
     att_allreduce *allreduce; /* or NULL: this process is alone */
     void *allreduce_context;

@@ -169,8 +169,7 @@ att_status att_training_run(att_training *training, att_training_callback *on_ev
     att_file_remove_stale_temps(training->model_path.data);
     ATT_TRY(save(&at, err));
     att_progress_scope scope;
-    att_progress_begin(&scope, "training", training->plan.total_steps, training->callback,
-                       training->callback_context);
+    att_progress_begin(&scope, "training", training->plan.total_steps);
     att_status status = run_to_end(&at, err);
     att_progress_end(&scope);
     return status;
@@ -201,8 +200,7 @@ att_status att_training_advance(att_training *training, int64_t steps,
         return ATT_OK;
     training->keeps_files = false;
     att_progress_scope scope;
-    att_progress_begin(&scope, "training", training->plan.total_steps, training->callback,
-                       training->callback_context);
+    att_progress_begin(&scope, "training", training->plan.total_steps);
     att_status status = run_slice(&at, steps, err);
     att_progress_end(&scope);
     return status;

@@ -16,17 +16,20 @@ static att_status find_bleu(att_validation *out, const att_training *training,
 {
     bool pictures = training->data.model_type == ATT_MODEL_CAPTION;
     const char *metric = pictures ? "bleu-4" : "bleu";
-    const att_eval_options how = { .metrics = &metric, .metric_count = 1 };
+    const att_eval_options how = { .size = sizeof(att_eval_options),
+                                   .metrics = &metric,
+                                   .metric_count = 1 };
     const att_corpus *valid = &training->data.valid;
-    att_metric_score score;
+    att_metric_scores *scores;
     int64_t answers = valid->pairs;
     if (pictures)
         ATT_TRY(att_caption_eval_image_count(&answers, valid, err));
     for (int64_t i = 0; i < answers; i++)
         if (!texts->lines[i])
             return ATT_OK;
-    ATT_TRY(att_corpus_eval_texts(&score, training->model, valid, texts, &how, err));
-    out->bleu = score.value;
+    ATT_TRY(att_corpus_eval_texts(&scores, training->model, valid, texts, &how, err));
+    out->bleu = att_metric_scores_get(scores, 0)->value;
+    att_metric_scores_free(scores);
     return ATT_OK;
 }
 

@@ -291,7 +291,8 @@ static inline void scene_new(scene *s, choice c)
 {
     double spread = c.spread > 0 ? c.spread : 1;
     *s = (scene){ .c = c };
-    s->options = (att_attention_options){ .score = c.score,
+    s->options = (att_attention_options){ .size = sizeof(att_attention_options),
+                                          .score = c.score,
                                           .normalizer = c.normalizer,
                                           .scale = c.scale,
                                           .soft_cap = c.cap,

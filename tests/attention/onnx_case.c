@@ -140,6 +140,7 @@ static void read_sizes(onnx_case *c)
 static bool obey(onnx_case *c, const char *word)
 {
     att_attention_options *options = &c->options;
+    options->size = sizeof *options;
     char layout[8];
     if (strcmp(word, "sizes") == 0)
         read_sizes(c);

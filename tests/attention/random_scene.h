@@ -224,7 +224,8 @@ static inline void scene_draw(scene *s, dice *d)
     double spread = c.score == ATT_SCORE_GAUSSIAN ? 1 / sqrt((double)(c.K + 1)) : 0.7;
     *s = (scene){ .c = c };
     s->c.K = Kq > Kk ? Kq : Kk;
-    s->options = (att_attention_options){ .score = c.score,
+    s->options = (att_attention_options){ .size = sizeof(att_attention_options),
+                                          .score = c.score,
                                           .normalizer = c.normalizer,
                                           .scale = c.scale,
                                           .soft_cap = c.cap,

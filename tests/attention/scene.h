@@ -236,7 +236,8 @@ static inline void scene_new(scene *s, scene_choice choice, uint64_t seed)
                   .Kk = wide && !(choice.projected & KEYS_PROJECTED) ? 2 : 3,
                   .M = 2,
                   .A = 3 };
-    s->options = (att_attention_options){ .score = choice.score,
+    s->options = (att_attention_options){ .size = sizeof(att_attention_options),
+                                          .score = choice.score,
                                           .normalizer = choice.normalizer,
                                           .scale = choice.capped ? 1.25 : 0,
                                           .soft_cap = choice.capped ? 1.5 : 0,

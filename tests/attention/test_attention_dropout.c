@@ -5,9 +5,11 @@
 
 #include <float.h>
 
-static const att_attention_options quarter = {
-    .dropout = 0.25, .dropout_seed = 11, .dropout_step = 5, .dropout_layer = 2
-};
+static const att_attention_options quarter = { .size = sizeof(att_attention_options),
+                                               .dropout = 0.25,
+                                               .dropout_seed = 11,
+                                               .dropout_step = 5,
+                                               .dropout_layer = 2 };
 
 static void a_weight_is_dropped_as_often_as_asked(void **state)
 {
@@ -34,7 +36,7 @@ static void a_weight_is_dropped_as_often_as_asked(void **state)
 static void nothing_is_dropped_at_probability_zero(void **state)
 {
     (void)state;
-    att_attention_options options = { .dropout_seed = 1 };
+    att_attention_options options = { .size = sizeof(att_attention_options), .dropout_seed = 1 };
     att_attention_dropout drop = att_attention_dropout_new(&options);
     for (int64_t j = 0; j < 1000; j++)
         assert_true(att_attention_dropout_factor(&drop, 0, 0, 0, j) == 1);

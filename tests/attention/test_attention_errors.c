@@ -20,7 +20,8 @@ static double results[64];
 
 static void bench_new(bench *t)
 {
-    *t = (bench){ .query = view4(numbers, 1, 3, 2, 4),
+    *t = (bench){ .options = ATT_INIT(att_attention_options),
+                  .query = view4(numbers, 1, 3, 2, 4),
                   .key = view4(numbers, 1, 5, 1, 4),
                   .value = view4(numbers, 1, 5, 1, 3),
                   .w = view3(numbers, 2, 4, 4),
@@ -428,7 +429,8 @@ static void a_backward_with_nothing_wanted_does_nothing(void **state)
     att_attention_inputs in = { .query = &input, .key = &input, .value = &input };
     att_attention_grads nothing = { 0 };
     for (int score = ATT_SCORE_DOT; score <= ATT_SCORE_COSINE; score++) {
-        att_attention_options options = { .score = (att_score)score };
+        att_attention_options options = { .size = sizeof(att_attention_options),
+                                          .score = (att_score)score };
         if (att_attention_workspace(&options, &in, true) == 0)
             continue; /* it needs parameters */
         att_alloc_fail_at(1);
@@ -464,7 +466,8 @@ static void every_array_of_the_working_area_may_fail(void **state)
     att_attention_inputs in = { .query = &query, .key = &key, .value = &key };
     att_attention_outputs outputs = { .output = &output };
     att_attention_grads grads = { .query = &output };
-    att_attention_options options = { .score = ATT_SCORE_COSINE };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = ATT_SCORE_COSINE };
     size_t alive = att_alloc_live();
     for (int backward = 0; backward < 2; backward++) {
         size_t n = 0;
@@ -491,7 +494,7 @@ static void a_product_of_sizes_that_overflows_is_out_of_memory(void **state)
     att_tensor huge = view4(one, 1, 1, 1, 1), output = huge;
     huge.shape[1] = huge.shape[3] = output.shape[1] = output.shape[3] = (int64_t)1 << 32;
     huge.stride[1] = huge.stride[3] = 0;
-    att_attention_options options = { 0 };
+    att_attention_options options = ATT_INIT(att_attention_options);
     att_attention_inputs in = { .query = &huge, .key = &huge, .value = &huge };
     att_attention_outputs outputs = { .output = &output };
     assert_int_equal(att_attention_forward_reference(&options, &in, &outputs, NULL), ATT_NO_MEMORY);

@@ -192,7 +192,8 @@ static void memory_does_not_grow_with_a_converted_copy(void **state)
         key.stride[d] = query.stride[d] = 0;
     const att_score scores[] = { ATT_SCORE_SCALED, ATT_SCORE_GAUSSIAN };
     for (size_t n = 0; n < COUNT(scores); n++) {
-        att_attention_options options = { .score = scores[n] };
+        att_attention_options options = { .size = sizeof(att_attention_options),
+                                          .score = scores[n] };
         att_attention_inputs in = { .query = &query, .key = &key, .value = &key };
         size_t narrow = att_attention_workspace(&options, &in, false);
         key.dtype = query.dtype = ATT_F32;

@@ -17,7 +17,7 @@ static void multiply(double *c, const double *a, const double *b, int n, int k, 
 static void attend(att_score score, const double *q, const double *k, const double *v, int T, int S,
                    int K, int M, const double *w, double *scores, double *weights, double *output)
 {
-    att_attention_options options = { .score = score };
+    att_attention_options options = { .size = sizeof(att_attention_options), .score = score };
     att_tensor query = view4(q, 1, T, 1, K);
     att_tensor key = view4(k, 1, S, 1, K);
     att_tensor value = view4(v, 1, S, 1, M);
@@ -167,7 +167,8 @@ static void handout_003_two_heads(void **state)
             v[4 * i + c] = one[2][2 * i + c];
             q[4 * i + 2 + c] = k[4 * i + 2 + c] = v[4 * i + 2 + c] = two[2 * i + c];
         }
-    att_attention_options options = { .score = ATT_SCORE_SCALED };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = ATT_SCORE_SCALED };
     att_tensor query = view4(q, 1, 4, 2, 2), key = view4(k, 1, 4, 2, 2);
     att_tensor value = view4(v, 1, 4, 2, 2), output = view4(z, 1, 4, 2, 2);
     att_tensor map = view4(weights, 1, 2, 4, 4);

@@ -235,7 +235,8 @@ static void every_size_but_that_of_heads_may_be_zero(void **state)
     (void)state;
     for (int n = 0; n < 5 * SCORES * NORMALIZERS; n++) {
         int zero = n % 5;
-        att_attention_options options = { .score = (att_score)(n / 5 % SCORES),
+        att_attention_options options = { .size = sizeof(att_attention_options),
+                                          .score = (att_score)(n / 5 % SCORES),
                                           .normalizer = (att_normalizer)(n / 5 / SCORES) };
         int64_t size[5] = { 2, 2, 2, 2, 2 };
         double output[8], lse[4];
@@ -328,7 +329,9 @@ static void an_offset_continues_where_the_queries_before_ended(void **state)
     (void)state;
     static scene s;
     positions_scene(&s, ATT_SCORE_SCALED, ATT_NORMALIZE_SOFTMAX);
-    att_attention_options options = { .score = ATT_SCORE_SCALED, .causal = true };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = ATT_SCORE_SCALED,
+                                      .causal = true };
     double whole[10], step[2];
     forward(&s, &options, 5, 5, 0, 0, whole);
     for (int64_t i = 0; i < 5; i++) {
@@ -386,8 +389,10 @@ static void masks_leave_the_keys_their_definition_names(void **state)
     for (size_t n = 0; n < COUNT(rows); n++) {
         att_tensor q = view4(numbers, 1, 3, 1, 1), k = view4(numbers, 1, 4, 1, 1);
         att_tensor o = view4(output, 1, 3, 1, 1), w = view4(weights, 1, 1, 3, 4);
+        att_attention_options options = rows[n].options;
+        options.size = sizeof options;
         ASSERT_OK(att_attention_forward_reference(
-            &rows[n].options, &(att_attention_inputs){ .query = &q, .key = &k, .value = &k },
+            &options, &(att_attention_inputs){ .query = &q, .key = &k, .value = &k },
             &(att_attention_outputs){ .output = &o, .weights = &w }, err));
         char seen[16];
         for (int i = 0; i < 3; i++)

@@ -135,7 +135,8 @@ static void projected_keys_are_used_where_they_lie(void **state)
     att_tensor key = att_tensor_view(numbers, ATT_F32, 4, SHAPE(1, keys, 1, width));
     att_tensor v = att_tensor_view(numbers, ATT_F32, 2, SHAPE(1, width));
     att_tensor u = att_tensor_view(numbers, ATT_F32, 3, SHAPE(1, width, width));
-    att_attention_options options = { .score = ATT_SCORE_ADDITIVE };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = ATT_SCORE_ADDITIVE };
     att_attention_inputs in = { .query = &query, .key = &key, .value = &key, .score_v = &v };
     size_t projected = att_attention_workspace(&options, &in, false);
     in.score_u = &u;

@@ -228,7 +228,8 @@ static void run_small(small *m, const att_attention_options *options, const att_
 static void the_cosine_of_a_zero_vector_is_zero_with_zero_gradient(void **state)
 {
     (void)state;
-    const att_attention_options options = { .score = ATT_SCORE_COSINE,
+    const att_attention_options options = { .size = sizeof(att_attention_options),
+                                            .score = ATT_SCORE_COSINE,
                                             .normalizer = ATT_NORMALIZE_NONE };
     small m = { .q = { 3, 4 }, .k = { 0, 0, 4, 3 }, .v = { 5, 1 } };
     run_small(&m, &options, NULL);
@@ -246,7 +247,8 @@ static void the_cosine_of_a_zero_vector_is_zero_with_zero_gradient(void **state)
 static void the_cosine_of_a_vector_with_nan_is_nan(void **state)
 {
     (void)state;
-    const att_attention_options options = { .score = ATT_SCORE_COSINE,
+    const att_attention_options options = { .size = sizeof(att_attention_options),
+                                            .score = ATT_SCORE_COSINE,
                                             .normalizer = ATT_NORMALIZE_NONE };
     small m = { .q = { 1, 2 }, .k = { NAN, 0, 0, NAN }, .v = { 1, 1 } };
     run_small(&m, &options, NULL);
@@ -257,7 +259,8 @@ static void the_cosine_of_a_vector_with_nan_is_nan(void **state)
 static void the_cosine_holds_for_vectors_of_any_length(void **state)
 {
     (void)state;
-    const att_attention_options options = { .score = ATT_SCORE_COSINE,
+    const att_attention_options options = { .size = sizeof(att_attention_options),
+                                            .score = ATT_SCORE_COSINE,
                                             .normalizer = ATT_NORMALIZE_NONE };
     small m = { .q = { 3e200, 4e200 }, .k = { 4e-200, 3e-200, 4e-320, 3e-320 }, .v = { 1, 0 } };
     run_small(&m, &options, NULL);
@@ -269,7 +272,8 @@ static void the_cosine_holds_for_vectors_of_any_length(void **state)
 static void the_relu_of_the_concatenation_is_flat_at_zero(void **state)
 {
     (void)state;
-    const att_attention_options options = { .score = ATT_SCORE_CONCAT,
+    const att_attention_options options = { .size = sizeof(att_attention_options),
+                                            .score = ATT_SCORE_CONCAT,
                                             .normalizer = ATT_NORMALIZE_NONE };
     const double ones[] = { 1, 1, 1, 1 };
     att_tensor v = view2(ones, 1, 4);

@@ -203,7 +203,8 @@ static void inputs_may_repeat_by_a_stride_of_zero(void **state)
     att_tensor value = view4(v, 1, 3, 1, 1), output = view4(out, 1, 1, 1, 1);
     att_tensor key_grad = view4(dk, 1, 3, 1, 2), ones = view4((double[]){ 1 }, 1, 1, 1, 1);
     key.stride[1] = value.stride[1] = 0;
-    att_attention_options options = { .normalizer = ATT_NORMALIZE_NONE };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .normalizer = ATT_NORMALIZE_NONE };
     att_attention_inputs in = { .query = &query, .key = &key, .value = &value };
     ASSERT_OK(att_attention_forward_reference(&options, &in,
                                               &(att_attention_outputs){ .output = &output }, err));
@@ -231,7 +232,8 @@ static void column_vectors_are_transposed_views(void **state)
     for (int c = 0; c < 2; c++)
         for (int n = 0; n < 4; n++)
             v_rows[n * 2 + c] = v[c * 4 + n];
-    att_attention_options options = { .score = ATT_SCORE_SCALED };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = ATT_SCORE_SCALED };
     att_tensor t[4] = { view4(q_rows, 1, 2, 1, 3), view4(k_rows, 1, 4, 1, 3),
                         view4(v_rows, 1, 4, 1, 2), view4(rows, 1, 2, 1, 2) };
     ASSERT_OK(att_attention_forward_reference(

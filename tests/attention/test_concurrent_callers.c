@@ -57,7 +57,9 @@ static att_status attend(results *r)
 {
     att_tensor q = view(query), k = view(key), v = view(value), dy = view(output_grad);
     att_tensor y = view(r->output), dq = view(r->query_grad), dk = view(r->key_grad);
-    att_attention_options options = { .score = ATT_SCORE_SCALED, .causal = true };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = ATT_SCORE_SCALED,
+                                      .causal = true };
     att_attention_inputs in = { .query = &q, .key = &k, .value = &v };
     att_attention_outputs out = { .output = &y };
     att_attention_grads grads = { .query = &dq, .key = &dk };

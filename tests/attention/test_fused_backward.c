@@ -266,7 +266,8 @@ static void a_long_sequence_takes_little_workspace_at_any_number_of_threads(void
     (void)state;
     float zero = 0;
     att_tensor all = att_tensor_view(&zero, ATT_F32, 4, (int64_t[]){ 1, 65536, 1, 64 });
-    att_attention_options options = { .score = ATT_SCORE_SCALED };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = ATT_SCORE_SCALED };
     att_attention_inputs in = { .query = &all, .key = &all, .value = &all };
     for (int threads = 1; threads <= 64; threads *= 2) {
         att_threads_set(threads);

@@ -300,7 +300,8 @@ static void memory_grows_with_the_sequence_alone(void **state)
     int64_t n = 65536;
     float some = 0;
     att_tensor t = att_tensor_view(&some, ATT_F32, 4, SHAPE(1, n, 1, 64));
-    att_attention_options options = { .score = ATT_SCORE_SCALED };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .score = ATT_SCORE_SCALED };
     att_attention_inputs in = { .query = &t, .key = &t, .value = &t };
     size_t size = att_attention_workspace(&options, &in, false);
     assert_true(size > 0 && size < (size_t)64 << 20);

@@ -155,7 +155,8 @@ static void sizes_beyond_all_memory_are_refused(void **state)
         .dtype = ATT_F32, .rank = 4, .shape = { far, far, 1, 0 }, .stride = { 0, 0, 0, 1 }
     };
     att_tensor none = { .dtype = ATT_F32, .rank = 4, .shape = { far, far, 1, 0 } };
-    att_attention_options options = { .normalizer = ATT_NORMALIZE_SPARSEMAX };
+    att_attention_options options = { .size = sizeof(att_attention_options),
+                                      .normalizer = ATT_NORMALIZE_SPARSEMAX };
     att_error err;
     assert_int_equal(
         att_attention_forward(&options,

@@ -42,7 +42,8 @@ static void the_callback_is_called_between_steps_but_not_at_each(void **state)
     record r = { .shortest = 1e9 };
     att_progress_scope scope;
     double begin = att_clock_seconds();
-    att_progress_begin(&scope, "testing", 400, note, &r);
+    att_callback_set(note, &r);
+    att_progress_begin(&scope, "testing", 400);
     for (int i = 0; i < 400; i++) {
         spin(0.001);
         assert_int_equal(att_progress_step(i + 1, NULL), ATT_OK);
@@ -61,7 +62,8 @@ static void a_poll_inside_a_step_calls_but_only_the_step_is_refused(void **state
     record r = { .stop_at = 1, .shortest = 1e9 };
     att_error err = { 0 };
     att_progress_scope scope;
-    att_progress_begin(&scope, "testing", 0, note, &r);
+    att_callback_set(note, &r);
+    att_progress_begin(&scope, "testing", 0);
     spin(0.05);
     att_progress_poll();
     assert_int_equal(r.calls, 1);
@@ -82,8 +84,9 @@ static void an_inner_scope_without_a_callback_reports_to_the_outer_one(void **st
     (void)state;
     record r = { .stop_at = 1 };
     att_progress_scope outer, inner;
-    att_progress_begin(&outer, "outside", 10, note, &r);
-    att_progress_begin(&inner, "inside", 3, NULL, NULL);
+    att_callback_set(note, &r);
+    att_progress_begin(&outer, "outside", 10);
+    att_progress_begin(&inner, "inside", 3);
     spin(0.05);
     assert_int_equal(att_progress_step(2, NULL), ATT_CANCELLED);
     assert_string_equal(r.seen.phase, "outside");

@@ -69,7 +69,7 @@ enum { EVERY = 1 + 5 + 25 + 125 + 625 };
 /* Their scores for source `row`, by following each: an ending in so many tokens, a cut without. */
 static void score_all(sequence *all, int64_t row, double penalty)
 {
-    static const att_decoding_options greedy = { 0 };
+    static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
     static int32_t ids[EVERY * 3];
     static int64_t lengths[EVERY];
     static att_forced_tokens forced[EVERY];
@@ -123,7 +123,8 @@ static void a_beam_wide_enough_finds_the_best_of_all_sequences_in_order(void **s
     assert_int_equal(list_all(all), EVERY);
     for (size_t k = 0; k < 3; k++)
         for (int64_t row = 0; row < 3; row++) {
-            const att_decoding_options how = { .beam = WIDE,
+            const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                               .beam = WIDE,
                                                .n_best = 100,
                                                .length_norm = norms[k].norm,
                                                .length_penalty = norms[k].penalty,
@@ -154,7 +155,8 @@ static void stopping_early_loses_nothing_of_the_best(void **state)
         scene s;
         scene_new(&s, (setting_pair[]){ { "seed", seed } }, 1);
         scene_shake(&s, 2 + (float)(trial % 8));
-        const att_decoding_options how = { .beam = BEAM,
+        const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                           .beam = BEAM,
                                            .length_norm = (att_length_norm)(trial % 3),
                                            .max_output_length = LONG };
         att_decoding_options more = how;
@@ -180,7 +182,8 @@ static void a_beam_of_one_takes_the_most_probable_token_at_each_step(void **stat
 {
     (void)state;
     att_decoder *decoder;
-    static const att_decoding_options how = { .max_output_length = 12 };
+    static const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                              .max_output_length = 12 };
     att_beam_search *search = search_new(&model, &how);
     search_run(search, &(att_search_batch){ .sources = &three });
     const att_hypothesis *found = best_of(search, 0);
@@ -341,7 +344,8 @@ static void no_tokens_in_a_row_come_twice_where_that_is_asked(void **state)
     (void)state;
     bool repeated = false;
     for (int64_t n = 1; n <= 3; n++) {
-        const att_decoding_options free_how = { .beam = 2,
+        const att_decoding_options free_how = { .size = sizeof(att_decoding_options),
+                                                .beam = 2,
                                                 .min_output_length = 40,
                                                 .max_output_length = 60 };
         att_decoding_options how = free_how;
@@ -364,9 +368,11 @@ static void no_tokens_in_a_row_come_twice_where_that_is_asked(void **state)
 static void where_nothing_may_follow_the_answer_ends_as_it_is(void **state)
 {
     (void)state;
-    const att_decoding_options how = {
-        .beam = 2, .no_repeat_ngram = 1, .min_output_length = 8, .max_output_length = 60
-    };
+    const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                       .beam = 2,
+                                       .no_repeat_ngram = 1,
+                                       .min_output_length = 8,
+                                       .max_output_length = 60 };
     att_beam_search *search = search_new(&model, &how);
     search_run(search, &(att_search_batch){ .sources = &three });
     for (int64_t row = 0; row < 3; row++) {
@@ -379,7 +385,8 @@ static void where_nothing_may_follow_the_answer_ends_as_it_is(void **state)
 static void answers_have_the_least_and_the_most_tokens(void **state)
 {
     (void)state;
-    const att_decoding_options at_least = { .beam = 3,
+    const att_decoding_options at_least = { .size = sizeof(att_decoding_options),
+                                            .beam = 3,
                                             .min_output_length = 7,
                                             .min_length_ratio = 3 };
     att_beam_search *search = search_new(&model, &at_least);
@@ -388,7 +395,8 @@ static void answers_have_the_least_and_the_most_tokens(void **state)
     assert_true(best_of(search, 2)->count > 7);
     att_beam_search_free(search);
 
-    const att_decoding_options at_most = { .min_output_length = 90,
+    const att_decoding_options at_most = { .size = sizeof(att_decoding_options),
+                                           .min_output_length = 90,
                                            .max_output_length = 5,
                                            .max_length_ratio = 1.5 };
     search = search_new(&model, &at_most);
@@ -409,7 +417,9 @@ static void a_prefix_is_followed_and_the_search_goes_on_from_there(void **state)
     static const int32_t prefix[] = { FIRST + 2, FIRST };
     static const att_forced_tokens forced[] = { { prefix, 2, false }, { prefix, 1, false }, { 0 } };
     list_all(all);
-    const att_decoding_options how = { .beam = WIDE, .max_output_length = MOST };
+    const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                       .beam = WIDE,
+                                       .max_output_length = MOST };
     att_beam_search *search = search_new(&model, &how);
     search_run(search, &(att_search_batch){ .sources = &three, .forced = forced });
     for (int64_t row = 0; row < 3; row++) {
@@ -431,9 +441,11 @@ static void the_coverage_penalty_is_what_was_not_looked_at(void **state)
 {
     (void)state;
     const double beta = 0.3;
-    const att_decoding_options how = {
-        .beam = 3, .n_best = 3, .coverage_penalty = beta, .max_output_length = 9
-    };
+    const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                       .beam = 3,
+                                       .n_best = 3,
+                                       .coverage_penalty = beta,
+                                       .max_output_length = 9 };
     att_beam_search *search = search_new(&model, &how);
     search_run(search,
                &(att_search_batch){ .sources = &three, .keep_attention = { .selected = true } });
@@ -462,7 +474,9 @@ static void a_model_twice_is_the_model(void **state)
     scene again;
     scene_new(&again, (setting_pair[]){ { "attention", "additive" } }, 1);
     scene_shake(&again, 6);
-    const att_decoding_options how = { .beam = 3, .n_best = 3, .max_output_length = 12 };
+    const att_decoding_options how = {
+        .size = sizeof(att_decoding_options), .beam = 3, .n_best = 3, .max_output_length = 12
+    };
     att_decoding_options together = how;
     together.ensemble = &again.model;
     together.ensemble_count = 1;
@@ -491,8 +505,10 @@ static void an_ensemble_has_the_mean_probability(void **state)
     const att_search_batch task = { .sources = &three,
                                     .forced = forced,
                                     .keep_attention = { .selected = true } };
-    static const att_decoding_options how = { 0 };
-    const att_decoding_options together = { .ensemble = &model.model, .ensemble_count = 1 };
+    static const att_decoding_options how = ATT_INIT(att_decoding_options);
+    const att_decoding_options together = { .size = sizeof(att_decoding_options),
+                                            .ensemble = &model.model,
+                                            .ensemble_count = 1 };
     att_beam_search *a = search_new(&model, &how), *b = search_new(&other, &how);
     att_beam_search *both = search_new(&other, &together);
     search_run(a, &task);
@@ -522,7 +538,9 @@ static void models_of_other_tokens_do_not_go_together(void **state)
     (void)state;
     scene other;
     scene_new(&other, (setting_pair[]){ { "alphabet", "abce" } }, 1);
-    const att_decoding_options how = { .ensemble = &other.model, .ensemble_count = 1 };
+    const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                       .ensemble = &other.model,
+                                       .ensemble_count = 1 };
     att_beam_search *search;
     att_error err = { 0 };
     assert_int_equal(att_beam_search_new(&search, model.model, &how, &err), ATT_BAD_INPUT);

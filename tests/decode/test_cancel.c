@@ -38,14 +38,17 @@ static const char *const *make_lines(void)
     return lines;
 }
 
-typedef att_status run(const att_model *model, counter *c, att_error *err);
+typedef att_status run(const att_model *model, att_error *err);
 
-static att_status generate(const att_model *model, counter *c, att_error *err)
+static att_status generate(const att_model *model, att_error *err)
 {
-    const att_generate_options options = { .decoding = { .beam = 2, .max_output_length = 10 },
-                                           .batch_size = 8,
-                                           .callback = count_calls,
-                                           .callback_context = c };
+    const att_generate_options options = {
+        .size = sizeof(att_generate_options),
+        .decoding = &(const att_decoding_options){ .size = sizeof(att_decoding_options),
+                                                   .beam = 2,
+                                                   .max_output_length = 10 },
+        .batch_size = 8
+    };
     att_outputs *outputs;
     att_status status = att_model_generate(&outputs, model, make_lines(), LINES, &options, err);
     assert_true((status == ATT_OK) == (outputs != NULL));
@@ -53,14 +56,17 @@ static att_status generate(const att_model *model, counter *c, att_error *err)
     return status;
 }
 
-static att_status caption(const att_model *model, counter *c, att_error *err)
+static att_status caption(const att_model *model, att_error *err)
 {
     float values[PUBLIC_IMAGE_FLOATS];
     const att_tensor images = public_images(values);
-    const att_generate_options options = { .decoding = { .beam = 2, .max_output_length = 30 },
-                                           .batch_size = 2,
-                                           .callback = count_calls,
-                                           .callback_context = c };
+    const att_generate_options options = {
+        .size = sizeof(att_generate_options),
+        .decoding = &(const att_decoding_options){ .size = sizeof(att_decoding_options),
+                                                   .beam = 2,
+                                                   .max_output_length = 30 },
+        .batch_size = 2
+    };
     att_outputs *outputs;
     att_status status = att_model_caption(&outputs, model, &images, &options, err);
     assert_true((status == ATT_OK) == (outputs != NULL));
@@ -68,11 +74,9 @@ static att_status caption(const att_model *model, counter *c, att_error *err)
     return status;
 }
 
-static att_status classify(const att_model *model, counter *c, att_error *err)
+static att_status classify(const att_model *model, att_error *err)
 {
-    const att_classify_options options = { .batch_size = 2,
-                                           .callback = count_calls,
-                                           .callback_context = c };
+    const att_classify_options options = { .size = sizeof(att_classify_options), .batch_size = 2 };
     att_predictions *predictions;
     att_status status = att_model_classify(&predictions, model, make_lines(), LINES, &options, err);
     assert_true((status == ATT_OK) == (predictions != NULL));
@@ -80,24 +84,29 @@ static att_status classify(const att_model *model, counter *c, att_error *err)
     return status;
 }
 
-static att_status complete(const att_model *model, counter *c, att_error *err)
+static att_status complete(const att_model *model, att_error *err)
 {
-    const att_complete_options options = { .max_new_tokens = 60,
-                                           .callback = count_calls,
-                                           .callback_context = c };
-    att_completion counts;
+    const att_complete_options options = { .size = sizeof(att_complete_options),
+                                           .max_new_tokens = 60 };
+    att_completion counts = ATT_INIT(att_completion);
     return att_model_complete(&counts, model, "abcd abcd", 9, &options, ignore_token, NULL, err);
 }
 
-static att_status score(const att_model *model, counter *c, att_error *err)
+static att_status score(const att_model *model, att_error *err)
 {
-    att_score_options options = ATT_SCORE_OPTIONS_INIT;
-    options.callback = count_calls;
-    options.callback_context = c;
+    att_score_options options = ATT_INIT(att_score_options);
     static const char text[] = "abcd abcd dcba\nddddd aaaa bbbb cccc abcd abba";
-    att_completion counts;
+    att_completion counts = ATT_INIT(att_completion);
     return att_model_score_text(&counts, model, text, strlen(text), &options, ignore_token, NULL,
                                 err);
+}
+
+static att_status run_counting(run *call, const att_model *model, counter *c, att_error *err)
+{
+    att_callback_set(count_calls, c);
+    att_status status = call(model, err);
+    att_callback_set(NULL, NULL);
+    return status;
 }
 
 /* Cancels at every tenth callback in turn, and runs to the end in between. */
@@ -106,12 +115,12 @@ static void assert_cancelled(run *call, att_model *model)
     counter whole = { 0 };
     int cancelled = 0;
     att_error err = { 0 };
-    must(call(model, &whole, &err), &err);
+    must(run_counting(call, model, &whole, &err), &err);
     assert_true(whole.calls >= 2 * EVERY);
     for (int at = 1; at < whole.calls; at += EVERY) {
         counter c = { .cancel_at = at };
         err = (att_error){ 0 };
-        att_status status = call(model, &c, &err);
+        att_status status = run_counting(call, model, &c, &err);
         if (c.calls < at) { /* how often parallel loops call it varies: the call was over before */
             assert_int_equal(status, ATT_OK);
             continue;
@@ -122,7 +131,7 @@ static void assert_cancelled(run *call, att_model *model)
         assert_int_equal(err.line, 0);
         cancelled++;
         counter again = { 0 };
-        must(call(model, &again, &err), &err);
+        must(run_counting(call, model, &again, &err), &err);
         assert_int_equal(again.last_done, whole.last_done);
     }
     assert_true(cancelled >= 2);

@@ -27,7 +27,7 @@ static void open_gallery(gallery *g)
 {
     att_error err = { 0 };
     const int64_t shape[] = { HELD, SIZE, SIZE, 3 };
-    const att_generate_options how = { .attention = true };
+    const att_generate_options how = { .size = sizeof(att_generate_options), .attention = true };
     assert_int_equal(att_tensor_new(&g->pictures, ATT_F32, 4, shape, NULL), ATT_OK);
     for (int64_t i = 0; i < HELD; i++) {
         att_scene scene;

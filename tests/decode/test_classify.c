@@ -93,8 +93,10 @@ static void probabilities_add_up_to_one_and_the_label_has_the_largest(void **sta
 static void a_line_is_judged_the_same_bits_in_any_company(void **state)
 {
     (void)state;
-    const att_classify_options how = { .attention = true },
-                               small = { .attention = true, .batch_size = 2 };
+    const att_classify_options how = { .size = sizeof(att_classify_options), .attention = true },
+                               small = { .size = sizeof(att_classify_options),
+                                         .attention = true,
+                                         .batch_size = 2 };
     att_predictions *all = sort(trained.model, lines, LINES, &how);
     att_predictions *pairs = sort(trained.model, lines, LINES, &small);
     for (size_t i = 0; i < LINES; i++) {
@@ -118,7 +120,9 @@ static void models_that_decide_together_have_the_mean_of_their_probabilities(voi
 {
     (void)state;
     att_model *with[] = { other.model };
-    const att_classify_options how = { .ensemble = with, .ensemble_count = 1 };
+    const att_classify_options how = { .size = sizeof(att_classify_options),
+                                       .ensemble = with,
+                                       .ensemble_count = 1 };
     att_predictions *one = sort(trained.model, lines, LINES, NULL);
     att_predictions *two = sort(other.model, lines, LINES, NULL);
     att_predictions *both = sort(trained.model, lines, LINES, &how);
@@ -139,8 +143,10 @@ static void a_line_that_is_too_long_is_refused_or_cut(void **state)
     (void)state;
     att_predictions *verdicts;
     att_error err = { 0 };
-    const att_classify_options refuse = { .max_input_length = 4 };
-    const att_classify_options cut = { .max_input_length = 4,
+    const att_classify_options refuse = { .size = sizeof(att_classify_options),
+                                          .max_input_length = 4 };
+    const att_classify_options cut = { .size = sizeof(att_classify_options),
+                                       .max_input_length = 4,
                                        .input_overflow = ATT_OVERFLOW_TRUNCATE };
     assert_int_equal(att_model_classify(&verdicts, trained.model, lines, LINES, &refuse, &err),
                      ATT_BAD_INPUT);
@@ -183,7 +189,7 @@ static void models_that_answer_lines_do_not_sort_and_the_other_way_round(void **
 static void a_verdict_is_one_line_of_json(void **state)
 {
     (void)state;
-    const att_classify_options how = { .attention = true };
+    const att_classify_options how = { .size = sizeof(att_classify_options), .attention = true };
     att_predictions *verdicts = sort(trained.model, lines, LINES, &how);
     for (size_t i = 0; i < LINES; i++) {
         const att_prediction *verdict = att_predictions_get(verdicts, i);

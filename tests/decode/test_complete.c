@@ -54,9 +54,12 @@ static bool hear(void *context, const char *text, size_t length, double score)
 static att_completion go_on(heard *h, att_model *model, const char *prompt, int64_t tokens,
                             att_decoding_options how)
 {
-    att_completion found;
+    att_completion found = ATT_INIT(att_completion);
     att_error err = { 0 };
-    const att_complete_options wanted = { .decoding = how, .max_new_tokens = tokens };
+    how.size = sizeof how;
+    const att_complete_options wanted = { .size = sizeof(att_complete_options),
+                                          .decoding = &how,
+                                          .max_new_tokens = tokens };
     *h = (heard){ .stop_after = h->stop_after };
     if (att_model_complete(&found, model, prompt, strlen(prompt), &wanted, hear, h, &err) != ATT_OK)
         fail_msg("%s", err.message);
@@ -70,14 +73,18 @@ static void the_same_seed_gives_the_same_text(void **state)
     for (int k = 0; k < 2; k++) {
         att_model *model = make(kinds[k]);
         heard one = { 0 }, same = { 0 }, other = { 0 };
-        const att_decoding_options how = { .sample = true, .seed = 5 };
+        const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                           .sample = true,
+                                           .seed = 5 };
         att_completion found = go_on(&one, model, "ab", 40, how);
         assert_int_equal(found.tokens, 40);
         assert_int_equal(found.prompt_tokens, 2);
         go_on(&same, model, "ab", 40, how);
         assert_int_equal(one.length, same.length);
         assert_memory_equal(one.text, same.text, one.length);
-        go_on(&other, model, "ab", 40, (att_decoding_options){ .sample = true, .seed = 6 });
+        go_on(&other, model, "ab", 40,
+              (att_decoding_options){
+                  .size = sizeof(att_decoding_options), .sample = true, .seed = 6 });
         assert_true(other.length != one.length || memcmp(one.text, other.text, one.length) != 0);
         att_model_free(model);
     }
@@ -92,9 +99,11 @@ static void scores_of_a_text_are_those_it_was_made_with(void **state)
         att_model *model = make(kinds[k]);
         heard made = { 0 }, told = { 0 };
         char all[600] = "ab";
-        att_completion sums;
+        att_completion sums = ATT_INIT(att_completion);
         att_completion found =
-            go_on(&made, model, "ab", 30, (att_decoding_options){ .sample = true, .seed = 9 });
+            go_on(&made, model, "ab", 30,
+                  (att_decoding_options){
+                      .size = sizeof(att_decoding_options), .sample = true, .seed = 9 });
         memcpy(all + 2, made.text, made.length);
         assert_int_equal(
             att_model_score_text(&sums, model, all, 2 + made.length, NULL, hear, &told, NULL),
@@ -113,8 +122,9 @@ static void tokens_are_told_one_by_one_and_a_no_ends_the_text(void **state)
     (void)state;
     att_model *model = make(RECURRENT);
     heard all = { 0 }, some = { .stop_after = 7 };
-    go_on(&all, model, "a", 20, (att_decoding_options){ 0 });
-    att_completion found = go_on(&some, model, "a", 20, (att_decoding_options){ 0 });
+    go_on(&all, model, "a", 20, (att_decoding_options)ATT_INIT(att_decoding_options));
+    att_completion found =
+        go_on(&some, model, "a", 20, (att_decoding_options)ATT_INIT(att_decoding_options));
     assert_int_equal(all.tokens, 20);
     assert_int_equal(some.tokens, 7);
     assert_int_equal(found.tokens, 7);
@@ -132,8 +142,12 @@ static void a_beam_tells_one_text_that_is_no_less_probable(void **state)
         att_model *model = make(kinds[k]);
         heard greedy = { 0 }, beam = { 0 }, told = { 0 };
         char all[600] = "cab";
-        att_completion sums, one = go_on(&greedy, model, "cab", 25, (att_decoding_options){ 0 });
-        att_completion found = go_on(&beam, model, "cab", 25, (att_decoding_options){ .beam = 5 });
+        att_completion sums = ATT_INIT(att_completion),
+                       one = go_on(&greedy, model, "cab", 25,
+                                   (att_decoding_options)ATT_INIT(att_decoding_options));
+        att_completion found =
+            go_on(&beam, model, "cab", 25,
+                  (att_decoding_options){ .size = sizeof(att_decoding_options), .beam = 5 });
         assert_int_equal(found.tokens, 25);
         assert_true(found.score >= one.score);
         memcpy(all + 3, beam.text, beam.length);
@@ -151,22 +165,25 @@ static void a_prompt_may_be_unknown_or_missing(void **state)
     att_model *model = make(RECURRENT);
     heard h = { 0 };
     att_completion found =
-        go_on(&h, model, "x\xC3\xA9y", 10, (att_decoding_options){ .sample = true });
+        go_on(&h, model, "x\xC3\xA9y", 10,
+              (att_decoding_options){ .size = sizeof(att_decoding_options), .sample = true });
     assert_int_equal(found.prompt_tokens, 3);
     assert_int_equal(found.unknown_tokens, 2);
     assert_int_equal(found.tokens, 10);
     assert_null(strstr(h.text, "unknown"));
-    found = go_on(&h, model, "", 10, (att_decoding_options){ 0 });
+    found = go_on(&h, model, "", 10, (att_decoding_options)ATT_INIT(att_decoding_options));
     assert_int_equal(found.prompt_tokens, 0);
     assert_int_equal(h.tokens, 10);
     heard after = { 0 };
-    go_on(&after, model, "\n", 10, (att_decoding_options){ 0 });
+    go_on(&after, model, "\n", 10, (att_decoding_options)ATT_INIT(att_decoding_options));
     assert_memory_equal(h.text, after.text, after.length); /* as after the end of a line */
     att_error err = { 0 };
-    assert_int_equal(att_model_complete(&found, model, "\xFF", 1,
-                                        &(att_complete_options){ .max_new_tokens = 1 }, hear, &h,
-                                        &err),
-                     ATT_BAD_INPUT);
+    assert_int_equal(
+        att_model_complete(
+            &found, model, "\xFF", 1,
+            &(att_complete_options){ .size = sizeof(att_complete_options), .max_new_tokens = 1 },
+            hear, &h, &err),
+        ATT_BAD_INPUT);
     att_model_free(model);
 }
 
@@ -201,9 +218,14 @@ static void bytes_are_told_as_whole_characters(void **state)
     att_vocab_set_whole_text(words);
     assert_int_equal(att_model_new(&model, settings, NULL, words, NULL), ATT_OK);
     heard h = { 0 };
-    att_completion found;
-    const att_complete_options how = { .decoding = { .sample = true, .seed = 3 },
-                                       .max_new_tokens = 2000 };
+    att_completion found = ATT_INIT(att_completion);
+    const att_complete_options how = {
+        .size = sizeof(att_complete_options),
+        .decoding = &(const att_decoding_options){ .size = sizeof(att_decoding_options),
+                                                   .sample = true,
+                                                   .seed = 3 },
+        .max_new_tokens = 2000
+    };
     assert_int_equal(att_model_complete(&found, model, "\xE2\x82", 2, &how, hear_whole, &h, NULL),
                      ATT_OK);
     assert_int_equal(found.tokens, 2000);
@@ -221,15 +243,17 @@ static void other_kinds_of_models_are_refused(void **state)
     att_settings *settings;
     att_model *model, *text = make(RECURRENT);
     att_outputs *answers;
-    att_completion found;
+    att_completion found = ATT_INIT(att_completion);
     att_error err = { 0 };
     heard h = { 0 };
     assert_int_equal(att_settings_new(&settings, "reverse", NULL), ATT_OK);
     assert_int_equal(att_model_build(&model, settings, &tokens, &tokens, NULL), ATT_OK);
-    assert_int_equal(att_model_complete(&found, model, "a", 1,
-                                        &(att_complete_options){ .max_new_tokens = 1 }, hear, &h,
-                                        &err),
-                     ATT_BAD_INPUT);
+    assert_int_equal(
+        att_model_complete(
+            &found, model, "a", 1,
+            &(att_complete_options){ .size = sizeof(att_complete_options), .max_new_tokens = 1 },
+            hear, &h, &err),
+        ATT_BAD_INPUT);
     assert_non_null(strstr(err.message, "expected a language model, found"));
     const char *line = "a";
     assert_int_equal(att_model_generate(&answers, text, &line, 1, NULL, &err), ATT_BAD_INPUT);

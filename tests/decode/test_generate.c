@@ -65,7 +65,9 @@ static void a_map_has_a_row_for_each_output_and_weights_that_add_to_one(void **s
     (void)state;
     static const char *const line = "abacadabacc";
     const int64_t n = 11;
-    att_outputs *answers = answers_to(&line, 1, &(att_generate_options){ .attention = true });
+    att_outputs *answers = answers_to(
+        &line, 1,
+        &(att_generate_options){ .size = sizeof(att_generate_options), .attention = true });
     const att_output *answer = att_outputs_get(answers, 0);
     assert_string_equal(answer->text, "ccabadacaba");
     att_map map;
@@ -107,7 +109,7 @@ static void an_answer_does_not_depend_on_what_else_is_asked(void **state)
             text[i][j] = (char)('a' + (i * 31 + j * j * 17 + i * j) % 5); /* an unknown e too */
         lines[i] = text[i];
     }
-    const att_generate_options how = { .attention = true };
+    const att_generate_options how = { .size = sizeof(att_generate_options), .attention = true };
     att_outputs *all = answers_to(lines, COUNT, &how);
     for (size_t i = 0; i < COUNT; i += 23) {
         att_threads_set(1 + (int)(i % 3));
@@ -130,8 +132,12 @@ static void an_answer_that_is_given_is_followed_and_scored(void **state)
     (void)state;
     static const char *const line = "abc", *const right = "cba", *const wrong = "dd";
     att_outputs *own = answers_to(&line, 1, NULL);
-    att_outputs *good = answers_to(&line, 1, &(att_generate_options){ .targets = &right });
-    att_outputs *bad = answers_to(&line, 1, &(att_generate_options){ .targets = &wrong });
+    att_outputs *good = answers_to(
+        &line, 1,
+        &(att_generate_options){ .size = sizeof(att_generate_options), .targets = &right });
+    att_outputs *bad = answers_to(
+        &line, 1,
+        &(att_generate_options){ .size = sizeof(att_generate_options), .targets = &wrong });
     assert_string_equal(att_outputs_get(bad, 0)->text, "dd");
     assert_true(att_outputs_get(good, 0)->score == att_outputs_get(own, 0)->score);
     assert_true(att_outputs_get(bad, 0)->score < att_outputs_get(own, 0)->score - 3);
@@ -145,7 +151,11 @@ static void an_answer_is_cut_at_the_most_tokens(void **state)
     (void)state;
     static const char *const line = "abcd";
     att_outputs *answers =
-        answers_to(&line, 1, &(att_generate_options){ .decoding.max_output_length = 2 });
+        answers_to(&line, 1,
+                   &(att_generate_options){
+                       .size = sizeof(att_generate_options),
+                       .decoding = &(const att_decoding_options){
+                           .size = sizeof(att_decoding_options), .max_output_length = 2 } });
     assert_string_equal(att_outputs_get(answers, 0)->text, "dc");
     assert_true(att_outputs_get(answers, 0)->truncated);
     assert_int_equal(att_outputs_get(answers, 0)->target_count, 2);
@@ -180,7 +190,9 @@ static void an_answer_as_json_has_everything(void **state)
 {
     (void)state;
     static const char *const line = "a";
-    att_outputs *answers = answers_to(&line, 1, &(att_generate_options){ .attention = true });
+    att_outputs *answers = answers_to(
+        &line, 1,
+        &(att_generate_options){ .size = sizeof(att_generate_options), .attention = true });
     att_string out = { 0 };
     assert_int_equal(att_output_json(&out, att_outputs_get(answers, 0), NULL), ATT_OK);
     assert_memory_equal(out.data, "{\"text\":\"a\",\"score\":-", 21);
@@ -196,8 +208,10 @@ static void heads_can_be_chosen_and_one_that_there_is_not_is_refused(void **stat
 {
     (void)state;
     static const char *const line = "abc";
-    att_outputs *answers =
-        answers_to(&line, 1, &(att_generate_options){ .attention = true, .all_heads = true });
+    att_outputs *answers = answers_to(&line, 1,
+                                      &(att_generate_options){ .size = sizeof(att_generate_options),
+                                                               .attention = true,
+                                                               .all_heads = true });
     const att_output *answer = att_outputs_get(answers, 0);
     att_map whole, layer;
     assert_int_equal(answer->layers, 1);
@@ -213,8 +227,10 @@ static void heads_can_be_chosen_and_one_that_there_is_not_is_refused(void **stat
     att_string_free(&out);
     att_outputs_free(answers);
 
-    static const att_generate_options wrong[] = { { .attention = true, .layer = 2 },
-                                                  { .attention = true, .head = 3 } };
+    static const att_generate_options wrong[] = {
+        { .size = sizeof(att_generate_options), .attention = true, .layer = 2 },
+        { .size = sizeof(att_generate_options), .attention = true, .head = 3 }
+    };
     static const char *const said[] = { "there is no layer 2: the model has 1",
                                         "there is no head 3: the model has 1" };
     for (size_t i = 0; i < 2; i++) {
@@ -229,7 +245,13 @@ static void the_next_best_hang_on_to_the_best(void **state)
 {
     (void)state;
     static const char *const lines[] = { "abcd", "" };
-    const att_generate_options how = { .decoding = { .beam = 4, .n_best = 3 }, .attention = true };
+    const att_generate_options how = {
+        .size = sizeof(att_generate_options),
+        .decoding = &(const att_decoding_options){ .size = sizeof(att_decoding_options),
+                                                   .beam = 4,
+                                                   .n_best = 3 },
+        .attention = true
+    };
     att_outputs *answers = answers_to(lines, 2, &how);
     const att_output *answer = att_outputs_get(answers, 0);
     assert_int_equal(answer->alternative_count, 2);
@@ -256,7 +278,9 @@ static void an_answer_begins_with_its_prefix(void **state)
     (void)state;
     static const char *const lines[] = { "abc", "abc", "abc" };
     static const char *const prefixes[] = { "dd", "", "cb" };
-    att_outputs *answers = answers_to(lines, 3, &(att_generate_options){ .prefixes = prefixes });
+    att_outputs *answers = answers_to(
+        lines, 3,
+        &(att_generate_options){ .size = sizeof(att_generate_options), .prefixes = prefixes });
     assert_memory_equal(att_outputs_get(answers, 0)->text, "dd", 2);
     assert_string_equal(att_outputs_get(answers, 1)->text, "cba");
     assert_string_equal(att_outputs_get(answers, 2)->text, "cba");
@@ -268,7 +292,9 @@ static void an_empty_target_is_followed_too(void **state)
 {
     (void)state;
     static const char *const line = "abc", *const nothing = "";
-    att_outputs *answers = answers_to(&line, 1, &(att_generate_options){ .targets = &nothing });
+    att_outputs *answers = answers_to(
+        &line, 1,
+        &(att_generate_options){ .size = sizeof(att_generate_options), .targets = &nothing });
     assert_string_equal(att_outputs_get(answers, 0)->text, "");
     assert_int_equal(att_outputs_get(answers, 0)->target_count, 1);
     assert_true(att_outputs_get(answers, 0)->score < 0);
@@ -279,7 +305,7 @@ static void a_line_that_is_too_long_is_refused_or_cut(void **state)
 {
     (void)state;
     static const char *const lines[] = { "ab", "abcdd", "dcb" };
-    att_generate_options how = { .max_input_length = 3 };
+    att_generate_options how = { .size = sizeof(att_generate_options), .max_input_length = 3 };
     att_outputs *answers;
     att_error err = { 0 };
     assert_int_equal(att_model_generate(&answers, trained.model, lines, 3, &how, &err),
@@ -316,8 +342,12 @@ static void an_alignment_is_where_the_weights_are_largest(void **state)
 static att_status answer_some(void *context)
 {
     static const char *const lines[] = { "abc", "", "dd" };
-    static const att_generate_options how = {
-        .decoding = { .beam = 3, .n_best = 2, .no_repeat_ngram = 4 },
+    const att_generate_options how = {
+        .size = sizeof(att_generate_options),
+        .decoding = &(const att_decoding_options){ .size = sizeof(att_decoding_options),
+                                                   .beam = 3,
+                                                   .n_best = 2,
+                                                   .no_repeat_ngram = 4 },
         .attention = true,
         .all_heads = true
     };

@@ -77,22 +77,27 @@ static void assert_drawn(double temperature, int some, double top_p)
 static void tokens_come_as_often_as_they_are_probable(void **state)
 {
     (void)state;
-    draw_all(&(att_decoding_options){ .sample = true });
+    draw_all(&(att_decoding_options){ .size = sizeof(att_decoding_options), .sample = true });
     assert_drawn(1, WORDS, 1);
-    draw_all(&(att_decoding_options){ .sample = true, .temperature = 2.5 });
+    draw_all(&(att_decoding_options){
+        .size = sizeof(att_decoding_options), .sample = true, .temperature = 2.5 });
     assert_drawn(2.5, WORDS, 1);
-    draw_all(&(att_decoding_options){ .sample = true, .temperature = 0.4 });
+    draw_all(&(att_decoding_options){
+        .size = sizeof(att_decoding_options), .sample = true, .temperature = 0.4 });
     assert_drawn(0.4, WORDS, 1);
 }
 
 static void only_the_most_probable_are_drawn_from(void **state)
 {
     (void)state;
-    draw_all(&(att_decoding_options){ .sample = true, .top_k = 7 });
+    draw_all(&(att_decoding_options){
+        .size = sizeof(att_decoding_options), .sample = true, .top_k = 7 });
     assert_drawn(1, 7, 1);
-    draw_all(&(att_decoding_options){ .sample = true, .top_k = 7, .top_p = 0.6 });
+    draw_all(&(att_decoding_options){
+        .size = sizeof(att_decoding_options), .sample = true, .top_k = 7, .top_p = 0.6 });
     assert_drawn(1, 7, 0.6);
-    draw_all(&(att_decoding_options){ .sample = true, .top_k = 1 });
+    draw_all(&(att_decoding_options){
+        .size = sizeof(att_decoding_options), .sample = true, .top_k = 1 });
     assert_drawn(1, 1, 1);
 }
 
@@ -100,11 +105,14 @@ static void only_the_most_probable_are_drawn_from(void **state)
 static void tokens_are_drawn_that_have_a_share_together(void **state)
 {
     (void)state;
-    draw_all(&(att_decoding_options){ .sample = true, .top_p = 0.5 });
+    draw_all(&(att_decoding_options){
+        .size = sizeof(att_decoding_options), .sample = true, .top_p = 0.5 });
     assert_drawn(1, WORDS, 0.5);
-    draw_all(&(att_decoding_options){ .sample = true, .top_p = 0.95, .temperature = 1.5 });
+    draw_all(&(att_decoding_options){
+        .size = sizeof(att_decoding_options), .sample = true, .top_p = 0.95, .temperature = 1.5 });
     assert_drawn(1.5, WORDS, 0.95);
-    draw_all(&(att_decoding_options){ .sample = true, .top_p = 1e-6 });
+    draw_all(&(att_decoding_options){
+        .size = sizeof(att_decoding_options), .sample = true, .top_p = 1e-6 });
     assert_drawn(1, 1, 1);
 }
 
@@ -114,7 +122,9 @@ static void where_nothing_may_follow_nothing_is_drawn(void **state)
     float none[3] = { -INFINITY, -INFINITY, NAN }, scratch[3];
     att_candidate items[3];
     att_topk top = { .items = items };
-    const att_decoding_options how = { .sample = true, .top_p = 0.5 };
+    const att_decoding_options how = { .size = sizeof(att_decoding_options),
+                                       .sample = true,
+                                       .top_p = 0.5 };
     const att_banned_tokens no_bans = { NULL, 0 };
     assert_int_equal(att_sample_token(&how, none, 3, &no_bans, 0.5, &top, scratch), -1);
 }

@@ -12,7 +12,7 @@ static att_session *session_of(const att_model *model, bool attention)
 {
     att_session *session;
     att_error err = { 0 };
-    att_session_options options = ATT_SESSION_OPTIONS_INIT;
+    att_session_options options = ATT_INIT(att_session_options);
     options.attention = options.hidden_states = attention;
     must(att_session_new(&session, model, &options, &err), &err);
     return session;
@@ -60,7 +60,10 @@ static void steps_give_the_output_and_the_score_of_greedy_generation(void **stat
     att_model *const models[] = { seq2seq_rnn(), seq2seq_transformer() };
     static const char *const lines[] = { "abcd", "d", "ab ba", "ccccdddd" };
     for (int m = 0; m < 2; m++) {
-        const att_generate_options options = { .decoding = { .max_output_length = MAX_STEPS } };
+        const att_generate_options options = { .size = sizeof(att_generate_options),
+                                               .decoding = &(const att_decoding_options){
+                                                   .size = sizeof(att_decoding_options),
+                                                   .max_output_length = MAX_STEPS } };
         att_session *session = session_of(models[m], false);
         for (int i = 0; i < 4; i++) {
             int32_t ids[MAX_STEPS];
@@ -189,7 +192,7 @@ static void a_language_model_scores_a_text_as_it_does_in_one_call(void **state)
     static const char text[] = "abca bdd\naaab cabbad dad"; /* longer than a context */
     for (int m = 0; m < 2; m++) {
         scores all = { 0 };
-        att_completion counts;
+        att_completion counts = ATT_INIT(att_completion);
         att_encoded_text *encoded;
         att_error err = { 0 };
         must(att_model_score_text(&counts, models[m], text, strlen(text), NULL, add_score, &all,
@@ -248,7 +251,7 @@ static void an_ensemble_steps_with_the_mean_of_the_probabilities(void **state)
     att_model *one = seq2seq_rnn(), *two = seq2seq_transformer();
     att_model *const models[] = { one, two };
     static const char *const line = "abcd";
-    att_session_options options = ATT_SESSION_OPTIONS_INIT;
+    att_session_options options = ATT_INIT(att_session_options);
     options.ensemble = &models[1];
     options.ensemble_count = 1;
     att_session *both, *single[2];

@@ -75,7 +75,11 @@ static void the_counts_are_those_of_the_verdicts(void **state)
 static void an_interval_holds_the_accuracy(void **state)
 {
     (void)state;
-    const att_eval_options how = { .metric_options = { .resamples = 200, .seed = 1 } };
+    const att_eval_options how = { .size = sizeof(att_eval_options),
+                                   .metric_options = &(const att_metric_options){
+                                       .size = sizeof(att_metric_options),
+                                       .resamples = 200,
+                                       .seed = 1 } };
     att_classifier_eval *scores = measure(&how);
     assert_true(scores->accuracy_interval.low < scores->accuracy);
     assert_true(scores->accuracy_interval.high > scores->accuracy);
@@ -145,7 +149,11 @@ static void what_is_left_out_is_told(void **state)
 static void figures_are_one_line_of_json(void **state)
 {
     (void)state;
-    const att_eval_options how = { .metric_options = { .resamples = 50, .seed = 1 } };
+    const att_eval_options how = { .size = sizeof(att_eval_options),
+                                   .metric_options = &(const att_metric_options){
+                                       .size = sizeof(att_metric_options),
+                                       .resamples = 50,
+                                       .seed = 1 } };
     att_classifier_eval *scores = measure(&how);
     att_string text = { 0 };
     assert_int_equal(att_classifier_eval_json(&text, scores, trained.model, NULL), ATT_OK);

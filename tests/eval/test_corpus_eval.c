@@ -126,8 +126,12 @@ static void what_is_counted_of_each_pair_adds_up(void **state)
 static void figures_of_steps_lie_within_their_intervals(void **state)
 {
     (void)state;
-    att_seq2seq_eval scores;
-    const att_eval_options how = { .metric_options = { .resamples = 200, .seed = 1 } };
+    att_seq2seq_eval scores = ATT_INIT(att_seq2seq_eval);
+    const att_eval_options how = { .size = sizeof(att_eval_options),
+                                   .metric_options = &(const att_metric_options){
+                                       .size = sizeof(att_metric_options),
+                                       .resamples = 200,
+                                       .seed = 1 } };
     assert_int_equal(
         att_model_evaluate_seq2seq(&scores, NULL, trained.model, NULL, &how, NULL, NULL), ATT_OK);
     assert_true(scores.perplexity_interval.low < scores.perplexity &&
@@ -154,7 +158,9 @@ static double sum_of_scores(const att_decoding_options *decoding)
         ids = att_sequences_get(&valid->target, p, &length);
         att_vocab_decode(trained.data.target_vocab, &target, ids, (size_t)length);
         const char *line = source.data, *wanted = target.data;
-        const att_generate_options how = { .decoding = *decoding, .targets = &wanted };
+        const att_generate_options how = { .size = sizeof(att_generate_options),
+                                           .decoding = decoding,
+                                           .targets = &wanted };
         assert_int_equal(att_model_generate(&answers, trained.model, &line, 1, &how, NULL), ATT_OK);
         sum += att_outputs_get(answers, 0)->score;
         att_outputs_free(answers);
@@ -174,7 +180,9 @@ static void models_together_are_measured_together(void **state)
     scene_new(&other, set, 3);
     scene_learn(&other, 3, NULL);
     att_token_metrics alone = { 0 }, less = { 0 }, both = { 0 };
-    const att_decoding_options decoding = { .ensemble = &other.model, .ensemble_count = 1 };
+    const att_decoding_options decoding = { .size = sizeof(att_decoding_options),
+                                            .ensemble = &other.model,
+                                            .ensemble_count = 1 };
     const att_corpus_eval_options how = { .decoding = &decoding };
     const att_corpus *valid = &trained.data.valid;
     assert_int_equal(
@@ -195,7 +203,7 @@ static void without_a_file_a_model_is_measured_on_what_validated_it(void **state
 {
     (void)state;
     att_token_metrics tally = { 0 };
-    att_seq2seq_eval scores;
+    att_seq2seq_eval scores = ATT_INIT(att_seq2seq_eval);
     assert_int_equal(att_corpus_eval(&tally, trained.model, &trained.data.valid,
                                      &(att_corpus_eval_options){ .decode = true }, NULL),
                      ATT_OK);
@@ -209,7 +217,7 @@ static void without_a_file_a_model_is_measured_on_what_validated_it(void **state
 static void a_file_that_is_missing_is_named(void **state)
 {
     (void)state;
-    att_seq2seq_eval scores;
+    att_seq2seq_eval scores = ATT_INIT(att_seq2seq_eval);
     att_error err = { 0 };
     assert_int_equal(att_model_evaluate_seq2seq(&scores, NULL, trained.model, "no/such/file.tsv",
                                                 NULL, NULL, &err),

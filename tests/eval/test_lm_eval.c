@@ -50,8 +50,8 @@ static void a_text_costs_what_its_tokens_cost(void **state)
                                             { "transformer", "100" } };
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         att_model *model = make(kinds[k][0], kinds[k][1]);
-        att_lm_eval found;
-        att_completion told;
+        att_lm_eval found = ATT_INIT(att_lm_eval);
+        att_completion told = ATT_INIT(att_completion);
         assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, NULL), ATT_OK);
         assert_int_equal(
             att_model_score_text(&told, model, text, strlen(text), NULL, pass_over, NULL, NULL),
@@ -96,7 +96,7 @@ static void an_unknown_token_is_never_right(void **state)
     static const double accuracy[] = { 0, 0.2 }; /* saying it is unknown, and saying a */
     for (int k = 0; k < 4; k++) {
         att_model *model = make(families[k / 2], "100");
-        att_lm_eval found;
+        att_lm_eval found = ATT_INIT(att_lm_eval);
         insist(&model, k % 2 == 0 ? 0 : 3);
         assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, NULL), ATT_OK);
         assert_int_equal(found.unknown_tokens, 4);
@@ -112,13 +112,13 @@ static void a_transformer_is_measured_chunk_by_chunk(void **state)
     char path[64];
     text_file(path, text, strlen(text));
     att_model *model = make("transformer", "5");
-    att_lm_eval found;
+    att_lm_eval found = ATT_INIT(att_lm_eval);
     assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, NULL), ATT_OK);
     double sum = 0;
     int64_t tokens = 0;
     for (size_t at = 0; at + 1 < strlen(text); at += 5) {
         size_t rest = strlen(text) - at;
-        att_completion told;
+        att_completion told = ATT_INIT(att_completion);
         assert_int_equal(att_model_score_text(&told, model, text + at, rest < 6 ? rest : 6, NULL,
                                               pass_over, NULL, NULL),
                          ATT_OK);
@@ -145,9 +145,12 @@ static bool keep_score(void *context, const char *token, size_t length, double s
 static att_status measure_two(att_lm_eval *out, att_model *one, att_model *other, const char *path,
                               att_error *err)
 {
-    const att_decoding_options both = { .ensemble = &other, .ensemble_count = 1 };
-    return att_model_evaluate_lm(out, one, path, &(att_eval_options){ .decoding = &both }, NULL,
-                                 err);
+    const att_decoding_options both = { .size = sizeof(att_decoding_options),
+                                        .ensemble = &other,
+                                        .ensemble_count = 1 };
+    return att_model_evaluate_lm(
+        out, one, path, &(att_eval_options){ .size = sizeof(att_eval_options), .decoding = &both },
+        NULL, err);
 }
 
 /* The streams and chunks of one are not those of the other: what is put together are tokens. */
@@ -161,7 +164,7 @@ static void models_together_give_a_token_the_mean_of_their_probabilities(void **
     double scores[2][TOKENS], loss = 0;
     for (int m = 0; m < 2; m++) {
         double *next = scores[m];
-        att_completion told;
+        att_completion told = ATT_INIT(att_completion);
         assert_int_equal(att_model_score_text(&told, models[m], text, strlen(text), NULL,
                                               keep_score, &next, NULL),
                          ATT_OK);
@@ -169,7 +172,10 @@ static void models_together_give_a_token_the_mean_of_their_probabilities(void **
     }
     for (int i = 0; i < TOKENS; i++)
         loss -= log((exp(scores[0][i]) + exp(scores[1][i])) / 2) / TOKENS;
-    att_lm_eval found, turned, alone, twice;
+    att_lm_eval found = ATT_INIT(att_lm_eval);
+    att_lm_eval turned = ATT_INIT(att_lm_eval);
+    att_lm_eval alone = ATT_INIT(att_lm_eval);
+    att_lm_eval twice = ATT_INIT(att_lm_eval);
     assert_int_equal(measure_two(&found, models[0], models[1], path, NULL), ATT_OK);
     assert_int_equal(measure_two(&turned, models[1], models[0], path, NULL), ATT_OK);
     assert_true(fabs(found.loss - loss) <= 1e-12 * loss);
@@ -190,7 +196,7 @@ static void models_of_other_tokens_are_not_measured_together(void **state)
     char path[64];
     text_file(path, text, strlen(text));
     att_model *one = make_of(6, "rnn", "5"), *other = make_of(5, "rnn", "5");
-    att_lm_eval found;
+    att_lm_eval found = ATT_INIT(att_lm_eval);
     att_error err = { 0 };
     assert_int_equal(measure_two(&found, one, other, path, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message,
@@ -208,7 +214,7 @@ typedef struct pair_of_models {
 static att_status measure_pair(void *context)
 {
     const pair_of_models *pair = context;
-    att_lm_eval found;
+    att_lm_eval found = ATT_INIT(att_lm_eval);
     return measure_two(&found, pair->one, pair->other, pair->path, NULL);
 }
 
@@ -229,7 +235,7 @@ static void what_cannot_be_measured_is_refused(void **state)
 {
     (void)state;
     att_model *model = make("rnn", "8");
-    att_lm_eval found;
+    att_lm_eval found = ATT_INIT(att_lm_eval);
     att_error err = { 0 };
     char path[64];
     text_file(path, "a", 1);

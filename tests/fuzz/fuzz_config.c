@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_error err = { 0 };
     att_settings *settings;
     PROMISE(att_settings_new(&settings, NULL, &err) == ATT_OK);
-    att_status status = att_settings_parse(settings, (const char *)data, size, "input", &err);
+    att_status status = att_settings_read(settings, (const char *)data, size, "input", &err);
     if (status == ATT_OK) {
         check_values(settings);
         status = att_settings_check(settings, &err);

@@ -1,7 +1,7 @@
 /* Any bytes as a .npy file. What is read must be the same once written and read again. */
 #include "fuzz/fuzz.h"
 
-#include "tensor/npy.h"
+#include "attend.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,6 @@
 /* Any bytes as a .npz file; and, since few of them would get past the checksums, the same bytes put
  * into an archive: a line with an entry's name, then its contents. */
+#include "tensor/bundle.h"
 #include "fuzz/fuzz.h"
 
 #include "tensor/archive.h"

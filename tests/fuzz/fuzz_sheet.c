@@ -29,7 +29,8 @@ static void check_sheet(const att_sheet *sheet, size_t seed)
     for (size_t i = 0; i < sheet->step_count; i++)
         check_step(&sheet->steps[i]);
     PROMISE(sheet->failures <= sheet->checks);
-    const att_render_options options = { .format = (att_format)(seed % 5),
+    const att_render_options options = { .size = sizeof(att_render_options),
+                                         .format = (att_format)(seed % 5),
                                          .digits = (int)(seed / 5 % 8) - 1,
                                          .color = (att_color)(seed / 40 % 3) };
     att_string text = { 0 };

@@ -94,8 +94,10 @@ static void words_are_read_in_small_letters_to_their_end(void **state)
 
     const char *lines[] = { "ab", "" };
     att_outputs *answers;
-    assert_int_equal(
-        att_model_generate(&answers, model, lines, 2, &(att_generate_options){ 0 }, NULL), ATT_OK);
+    assert_int_equal(att_model_generate(&answers, model, lines, 2,
+                                        &(att_generate_options)ATT_INIT(att_generate_options),
+                                        NULL),
+                     ATT_OK);
     const att_output *answer = att_outputs_get(answers, 0);
     assert_int_equal(answer->source_count, 3);
     assert_string_equal(answer->source_tokens[1], "b");
@@ -111,7 +113,7 @@ static void it_is_measured_on_a_file_alone(void **state)
     (void)state;
     att_bundle *bundle = convert();
     att_model *model;
-    att_seq2seq_eval scores;
+    att_seq2seq_eval scores = ATT_INIT(att_seq2seq_eval);
     att_error err = { 0 };
     assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
     assert_int_equal(att_model_evaluate_seq2seq(&scores, NULL, model, NULL, NULL, NULL, &err),

@@ -52,7 +52,9 @@ typedef struct known {
 
 static void assert_known(att_model *model, const known *rows, size_t count, int64_t beam)
 {
-    const att_generate_options how = { .decoding = { .beam = beam } };
+    const att_generate_options how = { .size = sizeof(att_generate_options),
+                                       .decoding = &(const att_decoding_options){
+                                           .size = sizeof(att_decoding_options), .beam = beam } };
     for (size_t i = 0; i < count; i++) {
         att_outputs *answers;
         att_error err = { 0 };
@@ -105,7 +107,7 @@ static void the_log_probabilities_are_those_of_ctranslate2(void **state)
     static const double expected[] = { -0.1060228, -0.0654106, -0.0560026, -0.4479532,
                                        -0.2307138, -0.0921831, -0.0634632 };
     const char *target = names[0].answer;
-    const att_generate_options how = { .targets = &target };
+    const att_generate_options how = { .size = sizeof(att_generate_options), .targets = &target };
     att_model *model =
         import("ctranslate2", "weights_ct2_aren_translit/aren-transliteration/model.bin");
     att_outputs *answers;
@@ -170,8 +172,9 @@ static void a_story_goes_as_known_to_its_end(void **state)
 {
     (void)state;
     static heard h;
-    const att_complete_options how = { .max_new_tokens = 400 };
-    att_completion found;
+    const att_complete_options how = { .size = sizeof(att_complete_options),
+                                       .max_new_tokens = 400 };
+    att_completion found = ATT_INIT(att_completion);
     att_error err = { 0 };
     att_model *model = import("llama2c", "weights_stories260K/stories260K.bin");
     if (att_model_complete(&found, model, "", 0, &how, hear, &h, &err) != ATT_OK)
@@ -191,7 +194,7 @@ static void its_tokens_and_log_probabilities_are_those_of_llama2c(void **state)
                                      -0.0684235, -0.0159549, -0.0007842, -0.4939787, -0.4458666 };
     static heard h;
     att_ids found = { 0 };
-    att_completion sums;
+    att_completion sums = ATT_INIT(att_completion);
     att_model *model = import("llama2c", "weights_stories260K/stories260K.bin");
     assert_int_equal(att_vocab_encode(model->target_vocab, NULL, &found, line, strlen(line), NULL),
                      ATT_OK);

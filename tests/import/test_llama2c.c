@@ -123,9 +123,9 @@ static heard go_on(const att_string *weights, const char *prompt)
 {
     att_bundle *bundle = convert_good(weights);
     att_model *model;
-    att_completion found;
+    att_completion found = ATT_INIT(att_completion);
     heard h = { .tokens = 0 };
-    const att_complete_options how = { .max_new_tokens = 5 };
+    const att_complete_options how = { .size = sizeof(att_complete_options), .max_new_tokens = 5 };
     att_error err = { 0 };
     assert_int_equal(att_model_from_bundle(&model, bundle, "llama", &err), ATT_OK);
     if (att_model_complete(&found, model, prompt, strlen(prompt), &how, hear, &h, &err) != ATT_OK)

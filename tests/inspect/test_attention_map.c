@@ -121,9 +121,11 @@ static void across_it_is_what_an_answer_shows(void **state)
     };
     att_attention_map *gaze = gaze_of(&which, false);
     att_outputs *answers;
-    const att_generate_options how = {
-        .attention = true, .layer = 1, .head = 2, .targets = &target
-    };
+    const att_generate_options how = { .size = sizeof(att_generate_options),
+                                       .attention = true,
+                                       .layer = 1,
+                                       .head = 2,
+                                       .targets = &target };
     assert_int_equal(att_model_generate(&answers, trained.model, &input, 1, &how, NULL), ATT_OK);
     const att_output *answer = att_outputs_get(answers, 0);
     for (int64_t i = 0; i < 16; i++)

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/progress.h"
+#include "render/render_as.h"
 #include "base/alloc.h"
 #include "base/string.h"
 #include "inspect/rnn_help.h"
@@ -54,7 +56,9 @@ static att_cells *search(att_model *model)
 {
     att_cells *cells;
     att_error err = { 0 };
-    reader_must(att_model_cells(&cells, model, path, &(att_cells_options){ .n_best = 2 }, &err),
+    reader_must(att_model_cells(
+                    &cells, model, path,
+                    &(att_cells_options){ .size = sizeof(att_cells_options), .n_best = 2 }, &err),
                 &err);
     return cells;
 }
@@ -76,19 +80,19 @@ static void units_are_found_by_what_they_do(void **state)
     att_cells *cells = search(model);
     const att_cells_property *blank = row_of(cells, "blank"), *quotes = row_of(cells, "quotes");
     assert_int_equal(blank->match_count, 2); /* the third unit never moves: it is no candidate */
-    assert_int_equal(blank->matches[0].unit.layer, 1);
-    assert_int_equal(blank->matches[0].unit.unit, 1);
-    assert_true(blank->matches[0].held_out_correlation > 0.9999999);
-    assert_true(blank->matches[0].auc == 1);
-    assert_int_equal(quotes->matches[0].unit.unit, 2);
-    assert_true(quotes->matches[0].search_correlation > 0.999 &&
-                quotes->matches[0].held_out_correlation > 0.999);
-    assert_true(quotes->matches[0].auc > 0.999);
-    assert_true(fabs(quotes->matches[1].held_out_correlation) <
-                fabs(quotes->matches[0].held_out_correlation));
+    assert_int_equal(blank->matches[0]->unit.layer, 1);
+    assert_int_equal(blank->matches[0]->unit.unit, 1);
+    assert_true(blank->matches[0]->held_out_correlation > 0.9999999);
+    assert_true(blank->matches[0]->auc == 1);
+    assert_int_equal(quotes->matches[0]->unit.unit, 2);
+    assert_true(quotes->matches[0]->search_correlation > 0.999 &&
+                quotes->matches[0]->held_out_correlation > 0.999);
+    assert_true(quotes->matches[0]->auc > 0.999);
+    assert_true(fabs(quotes->matches[1]->held_out_correlation) <
+                fabs(quotes->matches[0]->held_out_correlation));
     assert_int_equal(row_of(cells, "url")->match_count, 0); /* there are none */
-    assert_true(isnan(row_of(cells, "column")->matches[0].auc));
-    att_cells_info facts = att_cells_info_get(cells);
+    assert_true(isnan(row_of(cells, "column")->matches[0]->auc));
+    const att_cells_info facts = *att_cells_info_get(cells);
     assert_int_equal(facts.layers, 1);
     assert_int_equal(facts.hidden_size, 3);
     assert_int_equal(facts.signal, ATT_SIGNAL_HIDDEN);
@@ -123,18 +127,18 @@ static void what_was_found_is_told_as_a_table_as_json_and_as_a_page(void **state
     att_model *model = reader_model();
     att_cells *cells = search(model);
     att_string table = { 0 }, json = { 0 }, page = { 0 };
-    const att_render_options options = { 0 };
-    assert_int_equal(att_cells_text(&table, cells, &options, NULL), ATT_OK);
+    const att_render_options options = ATT_INIT(att_render_options);
+    assert_int_equal(att_cells_render(&table, cells, &options, NULL), ATT_OK);
     assert_non_null(strstr(table.data, "\nquotes          1:2           1.000     0.999     1.000"
                                        "  inside quotation marks\n"));
     assert_non_null(strstr(table.data, "\nurl             does not change in this text\n"));
-    assert_int_equal(att_cells_json(&json, cells, NULL), ATT_OK);
+    assert_int_equal(att_cells_render(&json, cells, RENDER_AS(ATT_FORMAT_JSON), NULL), ATT_OK);
     assert_non_null(strstr(json.data,
                            "{\"property\":\"quotes\",\"says\":\"inside quotation marks\","
                            "\"yes_no\":true,\"mean\":0."));
     assert_non_null(strstr(json.data, "\"best\":[{\"layer\":1,\"unit\":2,\"searched\":0.999"));
     assert_non_null(strstr(json.data, "\"area\":null")); /* of a property that is a number */
-    assert_int_equal(att_cells_html(&page, cells, NULL), ATT_OK);
+    assert_int_equal(att_cells_render(&page, cells, RENDER_AS(ATT_FORMAT_HTML), NULL), ATT_OK);
     assert_well_formed(strstr(page.data, "<html"));
     assert_non_null(strstr(page.data, "<h2 id=\"quotes\">inside quotation marks</h2>"));
     assert_null(strstr(page.data, "<h2 id=\"url\">"));
@@ -152,13 +156,14 @@ static void a_text_that_is_short_is_refused(void **state)
     att_model *model = reader_model();
     att_cells *cells;
     att_error err = { 0 };
-    assert_int_equal(att_model_cells(&cells, model, path, &(att_cells_options){ 0 }, &err),
-                     ATT_BAD_INPUT);
+    assert_int_equal(
+        att_model_cells(&cells, model, path, &(att_cells_options)ATT_INIT(att_cells_options), &err),
+        ATT_BAD_INPUT);
     assert_null(cells);
     assert_non_null(strstr(err.message, "too few to tell chance from habit"));
-    assert_int_equal(
-        att_model_cells(&cells, model, "no such file", &(att_cells_options){ 0 }, &err),
-        ATT_BAD_INPUT);
+    assert_int_equal(att_model_cells(&cells, model, "no such file",
+                                     &(att_cells_options)ATT_INIT(att_cells_options), &err),
+                     ATT_BAD_INPUT);
     att_model_free(model);
 }
 
@@ -166,12 +171,13 @@ typedef struct news {
     int64_t count, read, all;
 } news;
 
-static void hear(void *context, int64_t read, int64_t all)
+static bool hear(void *context, const att_progress *progress)
 {
     news *heard = context;
-    assert_true(read > heard->read && read <= all);
-    assert_true(heard->count == 0 || all == heard->all);
-    *heard = (news){ heard->count + 1, read, all };
+    assert_true(progress->done >= heard->read && progress->done <= progress->total);
+    assert_true(heard->count == 0 || progress->total == heard->all);
+    *heard = (news){ heard->count + 1, progress->done, progress->total };
+    return true;
 }
 
 static void how_far_it_is_is_told_until_the_text_ends(void **state)
@@ -182,8 +188,12 @@ static void how_far_it_is_is_told_until_the_text_ends(void **state)
     att_model *model = reader_model();
     att_cells *cells;
     att_error err = { 0 };
-    const att_cells_options how = { .max_tokens = 9000, .on_progress = hear, .context = &heard };
+    const att_cells_options how = { .size = sizeof(att_cells_options), .max_tokens = 9000 };
+    att_progress_set_interval(0);
+    att_callback_set(hear, &heard);
     reader_must(att_model_cells(&cells, model, path, &how, &err), &err);
+    att_callback_set(NULL, NULL);
+    att_progress_set_interval(-1);
     assert_int_equal(heard.all, 9000);
     assert_true(heard.count > 4 && heard.all - heard.read < heard.all / 4);
     att_cells_free(cells);
@@ -202,7 +212,8 @@ static void running_out_of_memory_leaves_nothing_behind(void **state)
         att_cells *cells;
         assert_true(n < 100000);
         att_alloc_fail_at(n);
-        status = att_model_cells(&cells, model, path, &(att_cells_options){ 0 }, NULL);
+        status = att_model_cells(&cells, model, path,
+                                 &(att_cells_options)ATT_INIT(att_cells_options), NULL);
         att_alloc_fail_at(0);
         if (status != ATT_OK)
             assert_int_equal(status, ATT_NO_MEMORY);

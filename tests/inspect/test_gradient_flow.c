@@ -97,7 +97,7 @@ static void norms_are_those_of_the_chain_rule(void **state)
     assert_int_equal(att_gradient_flow_layers(flow), 1);
     assert_true(fabs(att_gradient_flow_loss(flow) - (log(sum) - h[STATES - 1] * out_w[TARGET])) <
                 1e-6);
-    att_curve curve = att_gradient_flow_get(flow, 0);
+    att_curve curve = *att_gradient_flow_get(flow, 0);
     assert_string_equal(curve.name, "RNN, layer 1");
     for (int t = STATES - 1; t >= 0; t--) {
         assert_true(fabs(curve.values[t] - fabs(gradient)) < 1e-6);
@@ -118,11 +118,11 @@ static void every_layer_of_an_lstm_has_a_curve(void **state)
     speaker of = make_speaker(choices, sizeof choices / sizeof *choices);
     att_gradient_flow *flow = flow_of(of.model, "abcabcab");
     assert_int_equal(att_gradient_flow_layers(flow), 2);
-    assert_string_equal(att_gradient_flow_get(flow, 1).name, "LSTM, layer 2");
-    assert_null(att_gradient_flow_get(flow, 2).name);
+    assert_string_equal(att_gradient_flow_get(flow, 1)->name, "LSTM, layer 2");
+    assert_null(att_gradient_flow_get(flow, 2));
     for (size_t k = 0; k < 2; k++)
         for (int t = 0; t < 7; t++)
-            assert_true(att_gradient_flow_get(flow, k).values[t] > 0);
+            assert_true(att_gradient_flow_get(flow, k)->values[t] > 0);
     att_gradient_flow_free(flow);
     free_speaker(&of);
 }

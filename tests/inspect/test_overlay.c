@@ -1,5 +1,6 @@
 /* Strips of pictures: a copy for each word, bright where it was looked for; well-formed; and what
  * cannot be shown is refused. */
+#include "render/render_as.h"
 #include "attend.h"
 
 #include "inspect/overlay.h"
@@ -59,7 +60,8 @@ static void there_is_a_copy_for_the_picture_and_for_each_word(void **state)
     static const uint8_t jpeg[] = { 0xFF, 0xD8, 0xFF, 0xE0, 0x10 };
     const att_overlay_image photo = { .file = jpeg, .size = sizeof jpeg, .rows = 2, .columns = 4 };
     att_string svg = { 0 };
-    assert_int_equal(att_output_overlay_svg(&svg, &answer, &photo, NULL), ATT_OK);
+    assert_int_equal(
+        att_output_overlay_render(&svg, &answer, &photo, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_well_formed(svg.data);
     assert_int_equal(count_of(svg.data, "<use xlink:href=\"#picture\"/>"), 4);
     assert_int_equal(count_of(svg.data, "data:image/jpeg;base64,/9j/4BA="), 1);
@@ -74,12 +76,14 @@ static void a_copy_has_the_shape_of_what_the_model_saw(void **state)
     static const uint8_t png[] = { 0x89, 'P', 'N', 'G' };
     att_overlay_image photo = { .file = png, .size = sizeof png, .rows = 100, .columns = 200 };
     att_string svg = { 0 };
-    assert_int_equal(att_output_overlay_svg(&svg, &answer, &photo, NULL), ATT_OK);
+    assert_int_equal(
+        att_output_overlay_render(&svg, &answer, &photo, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_non_null(strstr(svg.data, "width=\"168\" height=\"84\" preserveAspectRatio=\"none\""));
     assert_non_null(strstr(svg.data, "data:image/png;base64,iVBORw=="));
     svg.length = 0;
     photo.crop = true;
-    assert_int_equal(att_output_overlay_svg(&svg, &answer, &photo, NULL), ATT_OK);
+    assert_int_equal(
+        att_output_overlay_render(&svg, &answer, &photo, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_non_null(
         strstr(svg.data, "width=\"168\" height=\"168\" preserveAspectRatio=\"xMidYMid slice\""));
     att_string_free(&svg);
@@ -91,7 +95,8 @@ static void pixels_are_drawn_in_runs(void **state)
     static const uint8_t pixels[] = { 255, 0, 0, 255, 0, 0, 0, 0, 255, 1, 2, 3, 1, 2, 3, 1, 2, 3 };
     const att_overlay_image drawn = { .pixels = pixels, .rows = 2, .columns = 3 };
     att_string svg = { 0 };
-    assert_int_equal(att_output_overlay_svg(&svg, &answer, &drawn, NULL), ATT_OK);
+    assert_int_equal(
+        att_output_overlay_render(&svg, &answer, &drawn, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_well_formed(svg.data);
     assert_non_null(
         strstr(svg.data, "<rect x=\"0\" y=\"0\" width=\"2\" height=\"1\" fill=\"#ff0000\"/>"));
@@ -105,9 +110,11 @@ static void pixels_are_drawn_in_runs(void **state)
 static void a_terminal_shows_the_grid_of_each_word(void **state)
 {
     (void)state;
-    const att_render_options plain = { .ascii = true, .width = 20 };
+    const att_render_options plain = { .size = sizeof(att_render_options),
+                                       .ascii = true,
+                                       .width = 20 };
     att_string text = { 0 };
-    assert_int_equal(att_output_overlay_text(&text, &answer, &plain, NULL), ATT_OK);
+    assert_int_equal(att_output_overlay_render(&text, &answer, NULL, &plain, NULL), ATT_OK);
     assert_string_equal(text.data, "a       <dog>~\n"
                                    "..          @@\n"
                                    "@@..        @@\n"
@@ -122,7 +129,8 @@ static void a_page_holds_the_strip(void **state)
 {
     (void)state;
     att_string page = { 0 };
-    assert_int_equal(att_output_overlay_html(&page, &answer, NULL, NULL), ATT_OK);
+    assert_int_equal(
+        att_output_overlay_render(&page, &answer, NULL, RENDER_AS(ATT_FORMAT_HTML), NULL), ATT_OK);
     assert_well_formed(page.data + strlen("<!doctype html>\n"));
     assert_int_equal(count_of(page.data, "<use xlink:href=\"#picture\"/>"), 4);
     att_string_free(&page);
@@ -135,14 +143,15 @@ static void what_has_no_grid_or_no_attention_is_refused(void **state)
     att_error err = { 0 };
     att_output line = answer;
     line.grid_rows = 0;
-    assert_int_equal(att_output_overlay_svg(&out, &line, NULL, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_output_overlay_render(&out, &line, NULL, RENDER_AS(ATT_FORMAT_SVG), &err),
+                     ATT_BAD_INPUT);
     assert_string_equal(err.message, "the answer is not of a picture");
     line = answer;
     line.weights = NULL;
-    assert_int_equal(att_output_overlay_html(&out, &line, NULL, &err), ATT_BAD_INPUT);
-    assert_non_null(strstr(err.message, "no attention"));
-    assert_int_equal(att_output_overlay_text(&out, &line, &(att_render_options){ 0 }, &err),
+    assert_int_equal(att_output_overlay_render(&out, &line, NULL, RENDER_AS(ATT_FORMAT_HTML), &err),
                      ATT_BAD_INPUT);
+    assert_non_null(strstr(err.message, "no attention"));
+    assert_int_equal(att_output_overlay_render(&out, &line, NULL, NULL, &err), ATT_BAD_INPUT);
     assert_int_equal(out.length, 0);
     att_string_free(&out);
 }

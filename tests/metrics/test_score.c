@@ -18,6 +18,47 @@
 
 #define GOLDEN(name) ATTEND_SOURCE_DIR "/tests/metrics/golden/" name
 
+/* Copies the scores out of a result and frees it; a signature stays valid for 16 more scores. */
+static void keep_scores(att_metric_score *out, size_t count, att_metric_scores *scores)
+{
+    static char signatures[16][192];
+    static size_t next;
+    for (size_t i = 0; i < count; i++, next = (next + 1) % 16) {
+        out[i] = *att_metric_scores_get(scores, i);
+        strcpy(signatures[next], out[i].signature);
+        out[i].signature = signatures[next];
+    }
+    assert_null(att_metric_scores_get(scores, count));
+    att_metric_scores_free(scores);
+}
+
+static att_status score_texts(att_metric_score *out, const char *const *names, size_t count,
+                              const att_hypotheses *texts, const att_metric_options *how,
+                              att_error *err)
+{
+    att_metric_scores *scores;
+    att_status status = att_metrics_score(&scores, names, count, texts, how, err);
+    assert_true((status == ATT_OK) == (scores != NULL));
+    if (status == ATT_OK)
+        keep_scores(out, count, scores);
+    return status;
+}
+
+static att_status score_files(att_metric_score *out, size_t *lines, const char *const *names,
+                              size_t count, const char *hypotheses, const char *const *references,
+                              size_t reference_count, const att_metric_options *how, att_error *err)
+{
+    att_metric_scores *scores;
+    att_status status = att_metrics_score_files(&scores, names, count, hypotheses, references,
+                                                reference_count, how, err);
+    assert_true((status == ATT_OK) == (scores != NULL));
+    if (status != ATT_OK)
+        return status;
+    *lines = att_metric_scores_lines(scores);
+    keep_scores(out, count, scores);
+    return ATT_OK;
+}
+
 static double score_lines(const char *metric, const att_metric_options *how, const char *hypothesis,
                           const char *reference)
 {
@@ -25,7 +66,7 @@ static double score_lines(const char *metric, const att_metric_options *how, con
     att_error err = { 0 };
     const char *const *references[] = { &reference };
     const att_hypotheses texts = { &hypothesis, references, 1, 1 };
-    if (att_metrics_score(&score, &metric, 1, &texts, how, &err) != ATT_OK)
+    if (score_texts(&score, &metric, 1, &texts, how, &err) != ATT_OK)
         fail_msg("%s", err.message);
     return score.value;
 }
@@ -44,8 +85,8 @@ static double score_golden(int references, const att_metric_options *how, const 
     att_metric_score score;
     size_t lines;
     att_error err = { 0 };
-    if (att_metrics_score_files(&score, &lines, &metric, 1, GOLDEN("answers.txt"), paths,
-                                (size_t)references, how, &err) != ATT_OK)
+    if (score_files(&score, &lines, &metric, 1, GOLDEN("answers.txt"), paths, (size_t)references,
+                    how, &err) != ATT_OK)
         fail_msg("%s:%d: %s", err.place, err.line, err.message);
     assert_int_equal(lines, 300);
     return score.value;
@@ -63,7 +104,9 @@ static void scores_are_those_of_sacrebleu(void **state)
         char tokenizer[16], metric[16];
         assert_int_equal(
             sscanf(row, "%d\t%15s\t%d\t%15s\t%n", &references, tokenizer, &lower, metric, &end), 4);
-        const att_metric_options how = { .tokenizer = tokenizer, .lowercase = lower != 0 };
+        const att_metric_options how = { .size = sizeof(att_metric_options),
+                                         .tokenizer = tokenizer,
+                                         .lowercase = lower != 0 };
         double expected = strtod(row + end, NULL), got = score_golden(references, &how, metric);
         if (fabs(got - expected) > 0.5e-10)
             fail_msg("%s, not %.10f", row, got);
@@ -87,9 +130,8 @@ static void scores_of_captions_are_those_computed_with_numpy(void **state)
         const char *metric = name;
         att_metric_score score;
         size_t lines;
-        assert_int_equal(att_metrics_score_files(&score, &lines, &metric, 1,
-                                                 GOLDEN("captions.answers.txt"), paths,
-                                                 (size_t)references, NULL, NULL),
+        assert_int_equal(score_files(&score, &lines, &metric, 1, GOLDEN("captions.answers.txt"),
+                                     paths, (size_t)references, NULL, NULL),
                          ATT_OK);
         if (fabs(score.value - strtod(row + end, NULL)) > 0.5e-10 + 1e-14 * score.value)
             fail_msg("%s, not %.10f", row, score.value);
@@ -125,8 +167,11 @@ static void lines_match_regardless_of_white_space(void **state)
     assert_near(score_lines("exact", NULL, "ab", "a b"), 0, 1e-12);
     assert_near(score_lines("exact", NULL, "", "  "), 100, 1e-12);
     assert_near(score_lines("exact", NULL, "A b", "a B"), 0, 1e-12);
-    assert_near(score_lines("exact", &(att_metric_options){ .lowercase = true }, "A b", "a B"), 100,
-                1e-12);
+    assert_near(
+        score_lines("exact",
+                    &(att_metric_options){ .size = sizeof(att_metric_options), .lowercase = true },
+                    "A b", "a B"),
+        100, 1e-12);
 }
 
 /* (3/4 · 2/3 · 1/2 · 1/2)^¼, the last halved since nothing matches. */
@@ -147,7 +192,7 @@ static void any_reference_may_match(void **state)
     const att_hypotheses texts = { &hypothesis, references, 1, 2 };
     static const char *const names[] = { "bleu", "chrf", "wer", "exact" };
     att_metric_score scores[4];
-    assert_int_equal(att_metrics_score(scores, names, 4, &texts, NULL, NULL), ATT_OK);
+    assert_int_equal(score_texts(scores, names, 4, &texts, NULL, NULL), ATT_OK);
     assert_near(scores[0].value, 100, 1e-9);
     assert_near(scores[1].value, 100, 1e-9);
     assert_near(scores[2].value, 0, 1e-12);
@@ -177,14 +222,14 @@ static void a_line_may_have_fewer_references(void **state)
     const att_hypotheses texts = { hypotheses, references, 2, 2 };
     static const char *const names[] = { "bleu-1", "chrf++", "wer" };
     att_metric_score scores[3];
-    assert_int_equal(att_metrics_score(scores, names, 3, &texts, NULL, NULL), ATT_OK);
+    assert_int_equal(score_texts(scores, names, 3, &texts, NULL, NULL), ATT_OK);
     assert_near(scores[0].value, 100, 1e-9);
     assert_true(scores[1].value < 100);
     assert_near(scores[2].value, 100.0 / 12, 1e-9);
     assert_memory_equal(scores[0].signature, "nrefs:var|", 10);
     first[1] = NULL;
     att_error err = { 0 };
-    assert_int_equal(att_metrics_score(scores, names, 1, &texts, NULL, &err), ATT_BAD_INPUT);
+    assert_int_equal(score_texts(scores, names, 1, &texts, NULL, &err), ATT_BAD_INPUT);
     assert_int_equal(err.line, 2);
     assert_string_equal(err.message, "the line has no reference");
 }
@@ -199,11 +244,11 @@ static void cider_counts_what_is_rare(void **state)
     const att_hypotheses texts = { hypotheses, references, 2, 1 };
     static const char *const name = "cider";
     att_metric_score score;
-    assert_int_equal(att_metrics_score(&score, &name, 1, &texts, NULL, NULL), ATT_OK);
+    assert_int_equal(score_texts(&score, &name, 1, &texts, NULL, NULL), ATT_OK);
     assert_near(score.value, 500,
                 1e-9); /* orders 1 and 2 of four; there are no 3-grams and 4-grams */
     hypotheses[0] = hypotheses[1] = "a";
-    assert_int_equal(att_metrics_score(&score, &name, 1, &texts, NULL, NULL), ATT_OK);
+    assert_int_equal(score_texts(&score, &name, 1, &texts, NULL, NULL), ATT_OK);
     assert_near(score.value, 0, 0);
 }
 
@@ -213,13 +258,14 @@ static att_metric_score with_interval(uint64_t seed, int threads)
 {
     static const char *const paths[] = { GOLDEN("references.txt") };
     static const char *const name = "bleu";
-    const att_metric_options how = { .resamples = 200, .seed = seed };
+    const att_metric_options how = { .size = sizeof(att_metric_options),
+                                     .resamples = 200,
+                                     .seed = seed };
     att_metric_score score;
     size_t lines;
     att_threads_set(threads);
-    assert_int_equal(att_metrics_score_files(&score, &lines, &name, 1, GOLDEN("answers.txt"), paths,
-                                             1, &how, NULL),
-                     ATT_OK);
+    assert_int_equal(
+        score_files(&score, &lines, &name, 1, GOLDEN("answers.txt"), paths, 1, &how, NULL), ATT_OK);
     att_threads_set(0);
     return score;
 }
@@ -248,9 +294,11 @@ static void a_signature_states_how_a_score_was_computed(void **state)
     const char *line = "a";
     const char *const *references[] = { &line };
     const att_hypotheses texts = { &line, references, 1, 1 };
-    const att_metric_options how = { .tokenizer = "char", .lowercase = true };
+    const att_metric_options how = { .size = sizeof(att_metric_options),
+                                     .tokenizer = "char",
+                                     .lowercase = true };
     att_metric_score scores[3];
-    assert_int_equal(att_metrics_score(scores, names, 3, &texts, &how, NULL), ATT_OK);
+    assert_int_equal(score_texts(scores, names, 3, &texts, &how, NULL), ATT_OK);
     assert_string_equal(scores[0].signature,
                         "nrefs:1|case:lc|eff:no|tok:char|smooth:exp|version:attend-" ATT_VERSION);
     assert_string_equal(
@@ -271,8 +319,8 @@ static void assert_refused(const char *metric, const char *tokenizer, const char
     const char *reference = "fine";
     const char *const *references[] = { &reference };
     const att_hypotheses texts = { &hypothesis, references, 1, 1 };
-    const att_metric_options how = { .tokenizer = tokenizer };
-    assert_int_equal(att_metrics_score(&score, &metric, 1, &texts, &how, &err), ATT_BAD_INPUT);
+    const att_metric_options how = { .size = sizeof(att_metric_options), .tokenizer = tokenizer };
+    assert_int_equal(score_texts(&score, &metric, 1, &texts, &how, &err), ATT_BAD_INPUT);
     assert_string_equal(err.place, place);
     assert_int_equal(err.line, line);
     assert_string_equal(err.message, message);
@@ -289,7 +337,7 @@ static void invalid_input_is_refused(void **state)
     const att_hypotheses none = { 0 };
     static const char *const name = "bleu";
     att_metric_score score;
-    assert_int_equal(att_metrics_score(&score, &name, 1, &none, NULL, NULL), ATT_BAD_INPUT);
+    assert_int_equal(score_texts(&score, &name, 1, &none, NULL, NULL), ATT_BAD_INPUT);
 }
 
 static void files_must_have_the_same_number_of_lines(void **state)
@@ -299,9 +347,9 @@ static void files_must_have_the_same_number_of_lines(void **state)
     att_metric_score score;
     size_t lines;
     att_error err = { 0 };
-    assert_int_equal(att_metrics_score_files(&score, &lines, &name, 1, GOLDEN("answers.txt"), paths,
-                                             1, NULL, &err),
-                     ATT_BAD_INPUT);
+    assert_int_equal(
+        score_files(&score, &lines, &name, 1, GOLDEN("answers.txt"), paths, 1, NULL, &err),
+        ATT_BAD_INPUT);
     assert_non_null(strstr(err.message, "has 26 lines and "));
     assert_non_null(strstr(err.message, "they must correspond line by line"));
 }
@@ -327,9 +375,11 @@ static att_status score_two(void *context)
     const char *const hypotheses[] = { "b c a d", "A, b" }, *const targets[] = { "a b c d", "a b" };
     const char *const *references[] = { targets };
     const att_hypotheses texts = { hypotheses, references, 2, 1 };
-    const att_metric_options how = { .lowercase = true, .resamples = 10 };
+    const att_metric_options how = { .size = sizeof(att_metric_options),
+                                     .lowercase = true,
+                                     .resamples = 10 };
     att_metric_score scores[5];
-    return att_metrics_score(scores, names, 5, &texts, &how, NULL);
+    return score_texts(scores, names, 5, &texts, &how, NULL);
 }
 
 static void every_allocation_may_fail(void **state)

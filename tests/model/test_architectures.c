@@ -209,7 +209,7 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
         att_model_loss(s.model, s.tape, batch, NULL, &told);
 
         att_beam_search *search;
-        static const att_decoding_options greedy = { 0 };
+        static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
         assert_int_equal(att_beam_search_new(&search, s.model, &greedy, NULL), ATT_OK);
         att_forced_tokens forced[64];
         assert_true(batch->rows <= 64);

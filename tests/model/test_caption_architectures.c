@@ -129,7 +129,7 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
         att_tape_begin(s.tape, false, 0, 0);
         assert_non_null(att_model_loss(s.model, s.tape, batch, NULL, &told));
         att_beam_search *search;
-        static const att_decoding_options greedy = { 0 };
+        static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
         assert_int_equal(att_beam_search_new(&search, s.model, &greedy, NULL), ATT_OK);
         att_forced_tokens forced[64];
         for (int64_t r = 0; r < batch->rows; r++)
@@ -169,10 +169,17 @@ static void an_answer_is_the_same_alone_and_in_company(void **state)
         scene_of(&s, row);
         const att_tensor all = pictures_of(&s.data.valid.image_grids);
         att_outputs *together, *alone;
-        const att_generate_options how = { .attention = true, .decoding = { .beam = 3 } };
-        const att_generate_options single = { .attention = true,
-                                              .decoding = { .beam = 3 },
-                                              .batch_size = 1 };
+        const att_generate_options how = { .size = sizeof(att_generate_options),
+                                           .attention = true,
+                                           .decoding = &(const att_decoding_options){
+                                               .size = sizeof(att_decoding_options), .beam = 3 } };
+        const att_generate_options single = {
+            .size = sizeof(att_generate_options),
+            .attention = true,
+            .decoding =
+                &(const att_decoding_options){ .size = sizeof(att_decoding_options), .beam = 3 },
+            .batch_size = 1
+        };
         assert_int_equal(att_model_caption(&together, s.model, &all, &how, NULL), ATT_OK);
         assert_int_equal(att_model_caption(&alone, s.model, &all, &single, NULL), ATT_OK);
         assert_int_equal(att_outputs_count(together), 3);
@@ -198,7 +205,7 @@ static void attention_is_spread_over_the_cells(void **state)
     scene s;
     scene_of(&s, &variants[2]);
     const att_tensor all = pictures_of(&s.data.valid.image_grids);
-    const att_generate_options how = { .attention = true };
+    const att_generate_options how = { .size = sizeof(att_generate_options), .attention = true };
     att_outputs *answers;
     assert_int_equal(att_model_caption(&answers, s.model, &all, &how, NULL), ATT_OK);
     const att_output *answer = att_outputs_get(answers, 0);

@@ -136,7 +136,7 @@ static void two_steps_of_the_handouts_model_agree_with_its_sheet(void **state)
     att_outputs *answers;
     att_error err = { 0 };
     const char *line = "Let's go";
-    const att_generate_options how = { .attention = true };
+    const att_generate_options how = { .size = sizeof(att_generate_options), .attention = true };
     must(att_model_generate(&answers, model, &line, 1, &how, &err), &err);
     const att_output *answer = att_outputs_get(answers, 0);
     assert_string_equal(answer->text, "vamos");

@@ -31,7 +31,11 @@ static att_status add_outputs(att_string *out, const att_outputs *outputs, att_e
 static att_status generate(att_string *out, const att_model *model, att_error *err)
 {
     const att_generate_options options = {
-        .decoding = { .beam = 3, .n_best = 2, .max_output_length = 12 },
+        .size = sizeof(att_generate_options),
+        .decoding = &(const att_decoding_options){ .size = sizeof(att_decoding_options),
+                                                   .beam = 3,
+                                                   .n_best = 2,
+                                                   .max_output_length = 12 },
         .attention = true,
         .all_heads = true
     };
@@ -45,9 +49,13 @@ static att_status generate(att_string *out, const att_model *model, att_error *e
 
 static att_status sample(att_string *out, const att_model *model, att_error *err)
 {
-    const att_generate_options options = {
-        .decoding = { .sample = true, .top_p = 0.9, .seed = 5, .max_output_length = 12 }
-    };
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .decoding = &(const att_decoding_options){
+                                               .size = sizeof(att_decoding_options),
+                                               .sample = true,
+                                               .top_p = 0.9,
+                                               .seed = 5,
+                                               .max_output_length = 12 } };
     att_outputs *outputs;
     att_status status = att_model_generate(&outputs, model, lines, LINES, &options, err);
     if (status == ATT_OK)
@@ -59,7 +67,7 @@ static att_status sample(att_string *out, const att_model *model, att_error *err
 static att_status step_session(att_string *out, const att_model *model, att_error *err)
 {
     att_session *session;
-    att_session_options options = ATT_SESSION_OPTIONS_INIT;
+    att_session_options options = ATT_INIT(att_session_options);
     options.attention = options.hidden_states = true;
     int32_t tokens[4] = { 0 };
     const int64_t fork[4] = { 0, 0, 1, 1 };
@@ -98,7 +106,8 @@ static att_status encode(att_string *out, const att_model *model, att_error *err
 
 static att_status classify(att_string *out, const att_model *model, att_error *err)
 {
-    const att_classify_options options = { .attention = true };
+    const att_classify_options options = { .size = sizeof(att_classify_options),
+                                           .attention = true };
     att_predictions *predictions;
     att_status status = att_model_classify(&predictions, model, lines, LINES, &options, err);
     for (size_t i = 0; status == ATT_OK && i < LINES; i++)
@@ -111,8 +120,13 @@ static att_status caption(att_string *out, const att_model *model, att_error *er
 {
     float values[PUBLIC_IMAGE_FLOATS];
     const att_tensor images = public_images(values);
-    const att_generate_options options = { .decoding = { .beam = 2, .max_output_length = 9 },
-                                           .attention = true };
+    const att_generate_options options = {
+        .size = sizeof(att_generate_options),
+        .decoding = &(const att_decoding_options){ .size = sizeof(att_decoding_options),
+                                                   .beam = 2,
+                                                   .max_output_length = 9 },
+        .attention = true
+    };
     att_outputs *outputs;
     att_status status = att_model_caption(&outputs, model, &images, &options, err);
     if (status == ATT_OK)
@@ -129,16 +143,21 @@ static bool add_token(void *context, const char *text, size_t length, double sco
 
 static att_status complete(att_string *out, const att_model *model, att_error *err)
 {
-    const att_complete_options options = { .decoding = { .sample = true, .seed = 2 },
-                                           .max_new_tokens = 40 };
-    att_completion counts;
+    const att_complete_options options = {
+        .size = sizeof(att_complete_options),
+        .decoding = &(const att_decoding_options){ .size = sizeof(att_decoding_options),
+                                                   .sample = true,
+                                                   .seed = 2 },
+        .max_new_tokens = 40
+    };
+    att_completion counts = ATT_INIT(att_completion);
     return att_model_complete(&counts, model, "ab", 2, &options, add_token, out, err);
 }
 
 static att_status score(att_string *out, const att_model *model, att_error *err)
 {
     static const char text[] = "abc dab\nabcabcabc dddd\nabba cabbac";
-    att_completion counts;
+    att_completion counts = ATT_INIT(att_completion);
     return att_model_score_text(&counts, model, text, strlen(text), NULL, add_token, out, err);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "render/render_as.h"
 #include "base/alloc.h"
 #include "render/highlight.h"
 #include "render/xml_check.h"
@@ -26,7 +27,7 @@ static const att_highlight sample = { .title = "unit <7>",
 static att_string text_of(const att_highlight *highlight, att_render_options options)
 {
     att_string text = { 0 };
-    assert_int_equal(att_highlight_text(&text, highlight, &options, NULL), ATT_OK);
+    assert_int_equal(att_highlight_render(&text, highlight, &options, NULL), ATT_OK);
     return text;
 }
 
@@ -47,7 +48,7 @@ static size_t count(const char *text, const char *word)
 static void without_colors_blocks_below_each_line_show_the_values(void **state)
 {
     (void)state;
-    att_string text = text_of(&sample, (att_render_options){ 0 });
+    att_string text = text_of(&sample, (att_render_options)ATT_INIT(att_render_options));
     assert_string_equal(text.data, "unit <7>\n"
                                    "if (→   <é↵\n"
                                    "▁▂▄▅▆▆▆▆▇█▄\n"
@@ -64,7 +65,8 @@ static void ascii_draws_with_nothing_else(void **state)
     const att_highlight highlight = { .count = 3,
                                       .tokens = plain,
                                       .values = (double[]){ 1, 0, -1 } };
-    att_string text = text_of(&highlight, (att_render_options){ .ascii = true });
+    att_string text = text_of(
+        &highlight, (att_render_options){ .size = sizeof(att_render_options), .ascii = true });
     assert_string_equal(text.data, "a>      $\n@+++++++\n-1  ..::-==++*##%%@ 1\n");
     att_string_free(&text);
 }
@@ -72,7 +74,8 @@ static void ascii_draws_with_nothing_else(void **state)
 static void in_color_each_value_has_its_background_and_marks_are_underlined(void **state)
 {
     (void)state;
-    att_string text = text_of(&sample, (att_render_options){ .color = ATT_COLOR_TRUE });
+    att_string text = text_of(&sample, (att_render_options){ .size = sizeof(att_render_options),
+                                                             .color = ATT_COLOR_TRUE });
     assert_holds(&text, "\033[48;2;255;176;77;38;2;16;16;16mi\033[0m"); /* -1: orange */
     assert_holds(&text, "\033[48;2;127;219;238;38;2;16;16;16mé");       /* 1: blue */
     assert_holds(&text, "\033[4m(\033[0m");
@@ -83,7 +86,8 @@ static void in_color_each_value_has_its_background_and_marks_are_underlined(void
 static void of_256_colors_the_ends_are_orange_and_blue_and_zero_is_dark(void **state)
 {
     (void)state;
-    att_string text = text_of(&sample, (att_render_options){ .color = ATT_COLOR_256 });
+    att_string text = text_of(&sample, (att_render_options){ .size = sizeof(att_render_options),
+                                                             .color = ATT_COLOR_256 });
     assert_holds(&text, "\033[48;5;215;38;5;16mi");
     assert_holds(&text, "\033[48;5;235;38;5;231m ");
     assert_holds(&text, "\033[48;5;117;38;5;16mé");
@@ -95,7 +99,7 @@ static void a_crlf_is_one_line_end(void **state)
     (void)state;
     static const char *const dos[] = { "a", "\r\n" };
     const att_highlight highlight = { .count = 2, .tokens = dos, .values = (double[]){ 1, 0 } };
-    att_string text = text_of(&highlight, (att_render_options){ 0 });
+    att_string text = text_of(&highlight, (att_render_options)ATT_INIT(att_render_options));
     assert_string_equal(text.data, "a↵\n█▁\n0 ▁▁▂▂▃▃▄▄▅▅▆▆▇▇██ 1\n");
     att_string_free(&text);
 }
@@ -105,7 +109,8 @@ static void one_color_is_sent_to_the_terminal_once(void **state)
     (void)state;
     static const char *const same[] = { "a", "b", "c" };
     const att_highlight highlight = { .count = 3, .tokens = same, .values = (double[]){ 1, 1, 1 } };
-    att_string text = text_of(&highlight, (att_render_options){ .color = ATT_COLOR_256 });
+    att_string text = text_of(&highlight, (att_render_options){ .size = sizeof(att_render_options),
+                                                                .color = ATT_COLOR_256 });
     assert_holds(&text, "mabc\033[0m\n");
     att_string_free(&text);
 }
@@ -115,7 +120,7 @@ static void user_text_cannot_send_escape_sequences(void **state)
     (void)state;
     static const char *const bad[] = { "\033", "[2J", "\xff" };
     const att_highlight highlight = { .count = 3, .tokens = bad, .values = (double[]){ 0, 0, 0 } };
-    att_string text = text_of(&highlight, (att_render_options){ 0 });
+    att_string text = text_of(&highlight, (att_render_options)ATT_INIT(att_render_options));
     assert_null(strchr(text.data, '\033'));
     assert_holds(&text, "\xEF\xBF\xBD[2J\xEF\xBF\xBD\n");
     att_string_free(&text);
@@ -209,14 +214,15 @@ static void the_drawing_has_a_background_for_each_run_of_one_color(void **state)
                                       .tokens = same,
                                       .values = (double[]){ 1, 1, 1, 0, 0 } };
     att_string text = { 0 };
-    assert_int_equal(att_highlight_svg(&text, &highlight, 0, NULL), ATT_OK);
+    assert_int_equal(att_highlight_render(&text, &highlight, RENDER_AS(ATT_FORMAT_SVG), NULL),
+                     ATT_OK);
     assert_well_formed(text.data);
     assert_holds(&text, "<rect x=\"16\" y=\"16\" width=\"27\" height=\"20\" fill=\"#162250\"/>");
     assert_holds(&text, "<rect x=\"43\" y=\"16\" width=\"18\" height=\"20\" fill=\"#f7fbf3\"/>");
     assert_holds(&text, " fill=\"#fff\">ab</text>");
     assert_holds(&text, ">&amp;</text>");
     att_string_free(&text);
-    assert_int_equal(att_highlight_svg(&text, &sample, 0, NULL), ATT_OK);
+    assert_int_equal(att_highlight_render(&text, &sample, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_well_formed(text.data);
     assert_holds(&text, "<title>unit &lt;7&gt;</title>");
     assert_holds(&text, ">-1</text>");
@@ -227,7 +233,8 @@ static void the_page_shows_each_value_under_the_pointer(void **state)
 {
     (void)state;
     att_string text = { 0 };
-    assert_int_equal(att_highlight_html(&text, &sample, NULL), ATT_OK);
+    assert_int_equal(att_highlight_render(&text, &sample, RENDER_AS(ATT_FORMAT_HTML), NULL),
+                     ATT_OK);
     assert_well_formed(strstr(text.data, "<html"));
     assert_holds(&text, "<i class=\"d0\" title=\"-1\">i</i>");
     assert_holds(&text, "<i class=\"d32\" title=\"1\">é</i>");
@@ -248,10 +255,13 @@ static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
             att_string text = { 0 };
             size_t live = att_alloc_live();
             att_alloc_fail_at(n);
-            status = kind == 0
-                         ? att_highlight_text(&text, &sample, &(att_render_options){ 0 }, NULL)
-                     : kind == 1 ? att_highlight_svg(&text, &sample, 0, NULL)
-                                 : att_highlight_html(&text, &sample, NULL);
+            status =
+                kind == 0
+                    ? att_highlight_render(&text, &sample,
+                                           &(att_render_options)ATT_INIT(att_render_options), NULL)
+                : kind == 1
+                    ? att_highlight_render(&text, &sample, RENDER_AS(ATT_FORMAT_SVG), NULL)
+                    : att_highlight_render(&text, &sample, RENDER_AS(ATT_FORMAT_HTML), NULL);
             att_alloc_fail_at(0);
             assert_true(n < 100);
             if (status != ATT_OK)

@@ -52,7 +52,8 @@ static void hostile_text_of_all_scripts_compiles(void **state)
     (void)state;
     if (!has("pdflatex"))
         skip();
-    const att_render_options options = { .format = ATT_FORMAT_LATEX, .digits = -1 };
+    const att_render_options options = { .size = sizeof(att_render_options),
+                                         .format = ATT_FORMAT_LATEX };
     sample *s = sample_new();
     att_string text = { 0 };
     assert_int_equal(att_sheet_render(&text, &s->sheet, &options, NULL), ATT_OK);
@@ -89,7 +90,8 @@ static void all_examples_compile_as_one_document(void **state)
             fail_msg("%s: %s", found.gl_pathv[i], err.message);
         sheets[i] = owned[i];
     }
-    const att_render_options options = { .format = ATT_FORMAT_LATEX, .digits = -1 };
+    const att_render_options options = { .size = sizeof(att_render_options),
+                                         .format = ATT_FORMAT_LATEX };
     att_string text = { 0 };
     assert_int_equal(att_sheets_render(&text, sheets, found.gl_pathc, &options, NULL), ATT_OK);
     assert_compiles(&text);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "render/render_as.h"
 #include "base/alloc.h"
 #include "base/string.h"
 #include "failing_memory.h"
@@ -16,10 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
+static const att_render_options flat_svg = { .size = sizeof flat_svg,
+                                             .format = ATT_FORMAT_SVG,
+                                             .flat = true };
+
 static att_string svg_of(const att_map *map)
 {
     att_string text = { 0 };
-    assert_int_equal(att_map_svg(&text, map, NULL), ATT_OK);
+    assert_int_equal(att_map_render(&text, map, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     return text;
 }
 
@@ -135,7 +140,7 @@ static void the_document_is_added_to_what_the_text_holds(void **state)
     (void)state;
     att_string text = { 0 };
     assert_int_equal(att_string_puts(&text, "kept"), ATT_OK);
-    assert_int_equal(att_map_svg(&text, &dot_map, NULL), ATT_OK);
+    assert_int_equal(att_map_render(&text, &dot_map, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_memory_equal(text.data, "kept<?xml", 9);
     att_string_free(&text);
 }
@@ -161,7 +166,7 @@ static void the_flat_form_is_the_same_image_to_the_pixel(void **state)
     char command[300];
     assert_non_null(mkdtemp(folder));
     att_string full = svg_of(&dot_map), flat = { 0 };
-    assert_int_equal(att_map_svg_flat(&flat, &dot_map, NULL), ATT_OK);
+    assert_int_equal(att_map_render(&flat, &dot_map, &flat_svg, NULL), ATT_OK);
     assert_well_formed(flat.data);
     assert_null(strstr(flat.data, "data-value"));
     bool drawn = rasterise(&full, folder, "full") && rasterise(&flat, folder, "flat");
@@ -190,7 +195,7 @@ static void a_million_cells_are_drawn_each(void **state)
     assert_int_equal(count(text.data, "data-value="), LARGE * LARGE);
     assert_true(text.length < 150 * 1000 * 1000);
     att_string_free(&text);
-    assert_int_equal(att_map_svg_flat(&text, &map, NULL), ATT_OK);
+    assert_int_equal(att_map_render(&text, &map, &flat_svg, NULL), ATT_OK);
     assert_true(count(text.data, "<path") < 300);
     assert_true(text.length < 30 * 1000 * 1000);
     att_string_free(&text);
@@ -215,10 +220,10 @@ static void a_map_of_one_thin_row_still_has_ticks_and_a_scale_that_can_be_seen(v
 
 static att_status draw_causal(void *context)
 {
-    att_status (*const *draw)(att_string *, const att_map *, att_error *) = context;
+    const att_render_options *options = context;
     att_string text = { 0 };
     att_error err = { 0 };
-    att_status status = (*draw)(&text, &causal_map, &err);
+    att_status status = att_map_render(&text, &causal_map, options, &err);
     if (status != ATT_OK) {
         assert_int_equal(err.status, ATT_NO_MEMORY);
         assert_int_equal(text.length, 0);
@@ -230,8 +235,8 @@ static att_status draw_causal(void *context)
 static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
 {
     (void)state;
-    att_status (*draw[])(att_string *, const att_map *, att_error *) = { att_map_svg,
-                                                                         att_map_svg_flat };
+    att_render_options draw[] = { flat_svg, flat_svg };
+    draw[1].flat = false;
     for (size_t k = 0; k < 2; k++)
         every_allocation_fails(draw_causal, &draw[k], 100);
 }

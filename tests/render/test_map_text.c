@@ -18,9 +18,8 @@
 static att_string drawn(const att_map *map, att_render_options options)
 {
     att_string text = { 0 };
-    if (options.digits == 0)
-        options.digits = -1;
-    assert_int_equal(att_map_text(&text, map, &options, NULL), ATT_OK);
+    options.size = sizeof options;
+    assert_int_equal(att_map_render(&text, map, &options, NULL), ATT_OK);
     return text;
 }
 
@@ -34,7 +33,7 @@ static void assert_drawn(const att_map *map, att_render_options options, const c
 static void without_color_cells_have_shades_and_values(void **state)
 {
     (void)state;
-    assert_drawn(&dot_map, (att_render_options){ .width = 80 },
+    assert_drawn(&dot_map, (att_render_options){ .size = sizeof(att_render_options), .width = 80 },
                  "Attention of the decoder\n"
                  "               key\n"
                  "query   I      go    home\n"
@@ -48,7 +47,9 @@ static void ascii_uses_nothing_else(void **state)
     att_map map = causal_map;
     map.title = "heads";
     map.query_labels = map.key_labels = english;
-    att_string text = drawn(&map, (att_render_options){ .ascii = true, .width = 80 });
+    att_string text = drawn(
+        &map,
+        (att_render_options){ .size = sizeof(att_render_options), .ascii = true, .width = 80 });
     for (size_t i = 0; i < text.length; i++)
         assert_in_range(text.data[i], '\n', '~');
     assert_non_null(strstr(text.data, "//////"));
@@ -61,7 +62,8 @@ static void masks_and_nan_are_marked(void **state)
     (void)state;
     att_map map = causal_map;
     map.key_labels = english;
-    assert_drawn(&map, (att_render_options){ .width = 80, .head = 2 },
+    assert_drawn(&map,
+                 (att_render_options){ .size = sizeof(att_render_options), .width = 80, .head = 2 },
                  "আমি <স্কুলে> & যাই\n"
                  "               key\n"
                  "query   I      go    home\n"
@@ -76,11 +78,15 @@ static void colors_are_those_of_the_colormap_and_end_with_the_cell(void **state)
     (void)state;
     const double ends[] = { 0, 1 };
     const att_map map = { .panels = 1, .queries = 1, .keys = 2, .weights = ends };
-    att_string text = drawn(&map, (att_render_options){ .color = ATT_COLOR_TRUE, .width = 80 });
+    att_string text =
+        drawn(&map, (att_render_options){
+                        .size = sizeof(att_render_options), .color = ATT_COLOR_TRUE, .width = 80 });
     assert_non_null(strstr(text.data, "\033[48;2;34;20;61;38;2;255;255;255m 0.00 \033[0m"));
     assert_non_null(strstr(text.data, "\033[48;2;251;237;92;38;2;16;16;16m 1.00 \033[0m"));
     att_string_free(&text);
-    text = drawn(&map, (att_render_options){ .color = ATT_COLOR_256, .width = 80 });
+    text =
+        drawn(&map, (att_render_options){
+                        .size = sizeof(att_render_options), .color = ATT_COLOR_256, .width = 80 });
     assert_non_null(strstr(text.data, "\033[48;5;17;38;5;231m 0.00 \033[0m"));
     assert_non_null(strstr(text.data, "\033[48;5;227;38;5;16m 1.00 \033[0m"));
     assert_null(strstr(text.data, "48;2;"));
@@ -108,16 +114,20 @@ static int longest_line(const char *text)
 static void infinite_cells_are_marked(void **state)
 {
     (void)state;
-    att_string text = drawn(&infinite_map, (att_render_options){ .width = 80 });
+    att_string text = drawn(
+        &infinite_map, (att_render_options){ .size = sizeof(att_render_options), .width = 80 });
     assert_non_null(strstr(text.data, "  ∞      -∞"));
     att_string_free(&text);
-    text = drawn(&infinite_map, (att_render_options){ .width = 80, .ascii = true });
+    text = drawn(
+        &infinite_map,
+        (att_render_options){ .size = sizeof(att_render_options), .width = 80, .ascii = true });
     assert_non_null(strstr(text.data, " inf    -inf"));
     att_string_free(&text);
     att_map flat = infinite_map;
     flat.queries = 1;
     flat.keys = 4;
-    text = drawn(&flat, (att_render_options){ .width = 20, .ascii = true });
+    text = drawn(&flat, (att_render_options){
+                            .size = sizeof(att_render_options), .width = 20, .ascii = true });
     assert_non_null(strstr(text.data, "^^vv")); /* in cells of two columns */
     att_string_free(&text);
 }
@@ -159,8 +169,9 @@ static void every_line_keeps_within_the_terminal(void **state)
                             .queries = shapes[i][1],
                             .keys = shapes[i][2],
                             .weights = weights };
-            att_string text =
-                drawn(&map, (att_render_options){ .width = widths[k], .color = ATT_COLOR_TRUE });
+            att_string text = drawn(&map, (att_render_options){ .size = sizeof(att_render_options),
+                                                                .width = widths[k],
+                                                                .color = ATT_COLOR_TRUE });
             int most = widths[k] < 50 ? 50 : widths[k]; /* the line that states a reduction */
             assert_in_range(longest_line(text.data), 1, most);
             att_string_free(&text);
@@ -177,7 +188,8 @@ static void cells_line_up_under_labels_of_any_width(void **state)
     map.weights = causal_weights;
     map.query_labels = labels;
     map.title = NULL;
-    att_string text = drawn(&map, (att_render_options){ .width = 80 });
+    att_string text =
+        drawn(&map, (att_render_options){ .size = sizeof(att_render_options), .width = 80 });
     const char *line = strchr(strchr(text.data, '\n') + 1, '\n') + 1;
     int columns[3];
     for (int i = 0; i < 3; i++) {
@@ -195,7 +207,8 @@ static void cells_line_up_under_labels_of_any_width(void **state)
 static void long_labels_are_numbered_with_a_legend(void **state)
 {
     (void)state;
-    att_string text = drawn(&causal_map, (att_render_options){ .width = 60 });
+    att_string text =
+        drawn(&causal_map, (att_render_options){ .size = sizeof(att_render_options), .width = 60 });
     assert_non_null(strstr(text.data, "1      2      3"));
     assert_non_null(strstr(text.data, "1 <b>&\"'   2 日本語\n"));
     assert_non_null(strstr(text.data, "3 a very long label that goes on and on\n"));
@@ -214,7 +227,9 @@ static void a_map_too_large_is_averaged_and_states_both_sizes(void **state)
     const att_map map = {
         .panels = 1, .queries = 100, .keys = 100, .weights = weights, .allowed = allowed
     };
-    att_string text = drawn(&map, (att_render_options){ .width = 48, .ascii = true });
+    att_string text = drawn(
+        &map,
+        (att_render_options){ .size = sizeof(att_render_options), .width = 48, .ascii = true });
     assert_non_null(strstr(text.data, "100 x 100 shown as 60 x 20, each cell the mean\n"));
     assert_non_null(strstr(text.data, "++++++++++++++++++++++++++++++++++++++++\n"));
     assert_non_null(strstr(text.data, "////////////////////////////////////////\n"));
@@ -247,8 +262,8 @@ static void a_head_out_of_range_is_refused(void **state)
     (void)state;
     att_string text = { 0 };
     att_error err = { 0 };
-    const att_render_options options = { .digits = -1, .head = 3 };
-    assert_int_equal(att_map_text(&text, &causal_map, &options, &err), ATT_BAD_INPUT);
+    const att_render_options options = { .size = sizeof(att_render_options), .head = 3 };
+    assert_int_equal(att_map_render(&text, &causal_map, &options, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "head 3 is out of range: the map has 2");
     assert_null(text.data);
 }
@@ -257,10 +272,10 @@ static att_status draw_large(void *context)
 {
     static double weights[200 * 200];
     const att_map map = { .panels = 1, .queries = 200, .keys = 200, .weights = weights };
-    const att_render_options options = { .digits = -1, .width = 60 };
+    const att_render_options options = { .size = sizeof(att_render_options), .width = 60 };
     att_string text = { 0 };
     (void)context;
-    att_status status = att_map_text(&text, &map, &options, NULL);
+    att_status status = att_map_render(&text, &map, &options, NULL);
     assert_true(status == ATT_OK || text.length == 0);
     att_string_free(&text);
     return status;

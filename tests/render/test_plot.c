@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "render/render_as.h"
 #include "base/alloc.h"
 #include "render/plot.h"
 #include "render/xml_check.h"
@@ -65,8 +66,10 @@ static void without_colors_each_curve_has_its_own_character(void **state)
 {
     (void)state;
     att_string text = { 0 };
-    const att_render_options options = { .ascii = true, .width = 29 };
-    assert_int_equal(att_plot_text(&text, &sample, &options, NULL), ATT_OK);
+    const att_render_options options = { .size = sizeof(att_render_options),
+                                         .ascii = true,
+                                         .width = 29 };
+    assert_int_equal(att_plot_render(&text, &sample, &options, NULL), ATT_OK);
     /* 21 columns for 7 places, three to each but one and a half at the ends; 14 rows for 6 powers
      */
     assert_string_equal(text.data, "Gradients\n"
@@ -98,8 +101,11 @@ static void one_curve_is_drawn_in_dots_without_gaps(void **state)
     att_string text = { 0 };
     att_plot one = sample;
     one.curve_count = 1;
-    assert_int_equal(att_plot_text(&text, &one, &(att_render_options){ .width = 20 }, NULL),
-                     ATT_OK);
+    assert_int_equal(
+        att_plot_render(&text, &one,
+                        &(att_render_options){ .size = sizeof(att_render_options), .width = 20 },
+                        NULL),
+        ATT_OK);
     size_t rows = 0;
     for (const char *at = text.data; (at = strchr(at, '\n')); at++)
         rows += (unsigned char)at[-2] >= 0xA0 && (unsigned char)at[-2] <= 0xA3; /* of U+2800 on */
@@ -111,8 +117,9 @@ static void colors_distinguish_curves_that_dots_cannot(void **state)
 {
     (void)state;
     att_string text = { 0 };
-    const att_render_options options = { .color = ATT_COLOR_256 };
-    assert_int_equal(att_plot_text(&text, &sample, &options, NULL), ATT_OK);
+    const att_render_options options = { .size = sizeof(att_render_options),
+                                         .color = ATT_COLOR_256 };
+    assert_int_equal(att_plot_render(&text, &sample, &options, NULL), ATT_OK);
     assert_holds(&text, "\033[38;5;208m⠤⠤\033[0m RNN\n");
     assert_holds(&text, "\033[38;5;39m⠤⠤\033[0m LSTM <1>\n");
     att_string_free(&text);
@@ -122,7 +129,7 @@ static void the_drawing_breaks_a_curve_where_it_has_no_values(void **state)
 {
     (void)state;
     att_string text = { 0 };
-    assert_int_equal(att_plot_svg(&text, &sample, NULL), ATT_OK);
+    assert_int_equal(att_plot_render(&text, &sample, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_well_formed(text.data);
     assert_holds(&text, "d=\"M64 350L177 300L290 250L404 200L517 150L630 100L744 50\"");
     assert_holds(&text, "d=\"M64 65L177 65M517 65L630 65L744 65\"");
@@ -144,7 +151,7 @@ static void a_long_curve_has_no_more_points_than_pixels(void **state)
                             .curves = &(att_curve){ "", values },
                             .curve_count = 1 };
     att_string text = { 0 };
-    assert_int_equal(att_plot_svg(&text, &plot, NULL), ATT_OK);
+    assert_int_equal(att_plot_render(&text, &plot, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_true(text.length < 20000);
     assert_holds(&text, "L744 24\""); /* the last place is among them */
     att_string_free(&text);
@@ -159,8 +166,10 @@ static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
             att_string text = { 0 };
             size_t live = att_alloc_live();
             att_alloc_fail_at(n);
-            status = kind == 0 ? att_plot_text(&text, &sample, &(att_render_options){ 0 }, NULL)
-                               : att_plot_svg(&text, &sample, NULL);
+            status = kind == 0
+                         ? att_plot_render(&text, &sample,
+                                           &(att_render_options)ATT_INIT(att_render_options), NULL)
+                         : att_plot_render(&text, &sample, RENDER_AS(ATT_FORMAT_SVG), NULL);
             att_alloc_fail_at(0);
             assert_true(n < 100);
             if (status != ATT_OK)

@@ -39,8 +39,7 @@ static att_string rendered(att_render_options options)
 {
     att_string text = { 0 };
     att_error err = { 0 };
-    if (options.digits == 0)
-        options.digits = -1;
+    options.size = sizeof options;
     if (att_sheet_render(&text, &it->sheet, &options, &err) != ATT_OK)
         fail_msg("%s", err.message);
     return text;
@@ -99,10 +98,12 @@ static void two_runs_give_the_same_bytes(void **state)
 static void no_escape_of_the_users_reaches_the_terminal(void **state)
 {
     (void)state;
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT });
+    att_string text = rendered(
+        (att_render_options){ .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT });
     assert_null(strchr(text.data, '\033'));
     att_string_free(&text);
-    text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .color = ATT_COLOR_TRUE });
+    text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .color = ATT_COLOR_TRUE });
     assert_lacks(&text, "\033[31m\n"); /* the escape sequence in the prose */
     assert_holds(&text, "√2 \xEF\xBF\xBD[31m");
     att_string_free(&text);
@@ -112,8 +113,8 @@ static void prose_and_calculations_keep_within_the_width(void **state)
 {
     (void)state;
     for (int width = 50; width <= 120; width += 19) {
-        att_string text =
-            rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .width = width });
+        att_string text = rendered((att_render_options){
+            .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .width = width });
         for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
             if (att_display_width(line) > width)
                 fail_msg("%d columns of %d: %s", att_display_width(line), width, line);
@@ -124,7 +125,8 @@ static void prose_and_calculations_keep_within_the_width(void **state)
 static void ascii_draws_with_ascii_alone(void **state)
 {
     (void)state;
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .ascii = true });
+    att_string text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .ascii = true });
     static const char *const drawn[] = {
         "⎡", "│", "═", "─", "✓", "✗", "·", "ᵀ", "√d", "╱", "░", "…"
     };
@@ -142,7 +144,8 @@ static void the_rounding_is_stated_once(void **state)
                                           ATT_FORMAT_HTML };
     const char *sentence = "Shown to 2 decimals; computed in double precision.";
     for (size_t i = 0; i < 4; i++) {
-        att_string text = rendered((att_render_options){ .format = formats[i], .digits = 2 });
+        att_string text = rendered((att_render_options){
+            .size = sizeof(att_render_options), .format = formats[i], .digits = 2 });
         assert_holds(&text, sentence);
         assert_null(strstr(strstr(text.data, sentence) + 1, sentence));
         att_string_free(&text);
@@ -152,11 +155,13 @@ static void the_rounding_is_stated_once(void **state)
 static void masked_cells_never_look_like_numbers(void **state)
 {
     (void)state;
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT });
+    att_string text = rendered(
+        (att_render_options){ .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT });
     assert_holds(&text, "· is masked");
     assert_lacks(&text, "-inf");
     att_string_free(&text);
-    text = rendered((att_render_options){ .format = ATT_FORMAT_HTML });
+    text = rendered(
+        (att_render_options){ .size = sizeof(att_render_options), .format = ATT_FORMAT_HTML });
     assert_holds(&text, "<td class=\"masked\">masked</td>");
     att_string_free(&text);
 }
@@ -169,14 +174,16 @@ static void a_large_matrix_is_abridged_except_in_json(void **state)
                                          [ATT_FORMAT_LATEX] = "\\cdots",
                                          [ATT_FORMAT_HTML] = "⋯" };
     for (int format = ATT_FORMAT_TEXT; format < ATT_FORMAT_JSON; format++) {
-        att_string text = rendered((att_render_options){ .format = (att_format)format });
+        att_string text = rendered((att_render_options){ .size = sizeof(att_render_options),
+                                                         .format = (att_format)format });
         assert_lacks(&text, "122.75"); /* element 491, in the middle */
         assert_holds(&text, "299.75"); /* the last */
         if (format != ATT_FORMAT_TEXT)
             assert_holds(&text, marks[format]);
         att_string_free(&text);
     }
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_JSON });
+    att_string text = rendered(
+        (att_render_options){ .size = sizeof(att_render_options), .format = ATT_FORMAT_JSON });
     assert_holds(&text, "122.75");
     att_string_free(&text);
 }
@@ -184,14 +191,16 @@ static void a_large_matrix_is_abridged_except_in_json(void **state)
 static void only_shows_the_steps_of_a_name_and_what_concerns_them(void **state)
 {
     (void)state;
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .only = "a" });
+    att_string text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .only = "a" });
     assert_holds(&text, "a = attention(");
     assert_holds(&text, "✓ a.scores = ");
     assert_holds(&text, "query"); /* its plot */
     assert_lacks(&text, "tiny");
     assert_lacks(&text, "Values");
     att_string_free(&text);
-    text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .only = "a.q" });
+    text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .only = "a.q" });
     assert_holds(&text, "q = s");
     assert_holds(&text, "0.3333"); /* selected by name, its value is shown */
     assert_lacks(&text, "scores");
@@ -210,7 +219,8 @@ static void every_format_shows_the_comments_of_checks_and_plots(void **state)
         [ATT_FORMAT_JSON] = { "so it is <in the lecture>", "sizes & shapes", "as_a map" },
     };
     for (size_t f = 0; f < ATT_COUNT(notes); f++) {
-        att_string text = rendered((att_render_options){ .format = (att_format)f });
+        att_string text = rendered(
+            (att_render_options){ .size = sizeof(att_render_options), .format = (att_format)f });
         for (size_t i = 0; i < 3; i++)
             assert_holds(&text, notes[f][i]);
         att_string_free(&text);
@@ -249,13 +259,15 @@ static void a_claim_states_the_rule_it_was_held_to(void **state)
 static void a_row_shows_that_row_and_its_calculations(void **state)
 {
     (void)state;
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .row = 2 });
+    att_string text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .row = 2 });
     assert_holds(&text, "日本 [ 0.3  0.4 ]");
     assert_lacks(&text, "0.1  0.2");
     assert_holds(&text, "e₂₁ = ");
     assert_lacks(&text, "e₁₁ = ");
     att_string_free(&text);
-    text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .row = 3 });
+    text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .row = 3 });
     assert_holds(&text, "2 × 3: no row 3"); /* the scores have two */
     att_string_free(&text);
 }
@@ -263,15 +275,16 @@ static void a_row_shows_that_row_and_its_calculations(void **state)
 static void a_head_shows_that_head_alone(void **state)
 {
     (void)state;
-    att_string text =
-        rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .head = 2, .only = "b" });
+    att_string text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .head = 2, .only = "b" });
     assert_holds(&text, "head 2");
     assert_lacks(&text, "head 1");
     assert_holds(&text, "heads ="); /* the concatenated output remains */
     att_string_free(&text);
     static const char *const fields[] = { "b.head[2]", "b.head[2].weights" };
     for (size_t i = 0; i < 2; i++) {
-        text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .only = fields[i] });
+        text = rendered((att_render_options){
+            .size = sizeof(att_render_options), .format = ATT_FORMAT_TEXT, .only = fields[i] });
         assert_holds(&text, "head 2");
         assert_lacks(&text, "head 1");
         assert_lacks(&text, "heads =");
@@ -302,14 +315,15 @@ static void options_that_nothing_satisfies_are_refused(void **state)
         { { .row = 4, .only = "h" }, "row 4 is out of range: the largest matrix shown has 3" },
         { { .row = -1 }, "row -1 is out of range: the largest matrix shown has 30" },
         { { .head = 3 }, "head 3 is out of range: the largest number of heads shown is 2" },
-        { { .digits = 18 }, "expected 0 to 17, found 18" },
+        { { .digits = 18 }, "expected at most 17, found 18" },
         { { .format = (att_format)9 }, "unknown format number 9" },
     };
     for (size_t i = 0; i < ATT_COUNT(refused); i++) {
         att_string text = { 0 };
         att_error err = { 0 };
-        assert_int_equal(att_sheet_render(&text, &it->sheet, &refused[i].options, &err),
-                         ATT_BAD_INPUT);
+        att_render_options options = refused[i].options;
+        options.size = sizeof options;
+        assert_int_equal(att_sheet_render(&text, &it->sheet, &options, &err), ATT_BAD_INPUT);
         assert_string_equal(err.message, refused[i].message);
         assert_null(text.data);
     }
@@ -319,7 +333,8 @@ static void options_that_nothing_satisfies_are_refused(void **state)
 static void html_scrolls_wide_formulas_sideways_only(void **state)
 {
     (void)state;
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_HTML });
+    att_string text = rendered(
+        (att_render_options){ .size = sizeof(att_render_options), .format = ATT_FORMAT_HTML });
     size_t sideways = 0;
     for (const char *at = text.data; (at = strstr(at, "overflow-x:auto")); at++, sideways++)
         assert_memory_equal(at, "overflow-x:auto;overflow-y:hidden", 33);
@@ -331,7 +346,8 @@ static void html_scrolls_wide_formulas_sideways_only(void **state)
 static void html_is_well_formed_and_self_contained(void **state)
 {
     (void)state;
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_HTML });
+    att_string text = rendered(
+        (att_render_options){ .size = sizeof(att_render_options), .format = ATT_FORMAT_HTML });
     assert_well_formed(text.data);
     assert_lacks(&text, "<script");
     assert_lacks(&text, "http://www.w3.org/1999");
@@ -350,7 +366,8 @@ static void several_sheets_make_one_document_without_a_clash(void **state)
 {
     (void)state;
     const att_sheet *both[] = { &it->sheet, &it->sheet };
-    const att_render_options options = { .format = ATT_FORMAT_HTML, .digits = -1 };
+    const att_render_options options = { .size = sizeof(att_render_options),
+                                         .format = ATT_FORMAT_HTML };
     att_string text = { 0 };
     assert_int_equal(att_sheets_render(&text, both, 2, &options, NULL), ATT_OK);
     assert_well_formed(text.data);
@@ -361,11 +378,13 @@ static void several_sheets_make_one_document_without_a_clash(void **state)
         assert_null(strstr(at + 1, id));
     }
     att_string_free(&text);
-    const att_render_options latex = { .format = ATT_FORMAT_LATEX, .digits = -1 };
+    const att_render_options latex = { .size = sizeof(att_render_options),
+                                       .format = ATT_FORMAT_LATEX };
     assert_int_equal(att_sheets_render(&text, both, 2, &latex, NULL), ATT_OK);
     assert_null(strstr(strstr(text.data, "\\end{document}") + 1, "\\end{document}"));
     att_string_free(&text);
-    const att_render_options plain = { .format = ATT_FORMAT_TEXT, .digits = -1 };
+    const att_render_options plain = { .size = sizeof(att_render_options),
+                                       .format = ATT_FORMAT_TEXT };
     assert_int_equal(att_sheets_render(&text, both, 2, &plain, NULL), ATT_OK);
     assert_holds(&text, "── sample_<&>.att ──");
     att_string_free(&text);
@@ -376,7 +395,8 @@ static void an_empty_sheet_renders_in_every_format(void **state)
     (void)state;
     const att_sheet empty = { .name = "empty.att" };
     for (int format = ATT_FORMAT_TEXT; format <= ATT_FORMAT_JSON; format++) {
-        const att_render_options options = { .format = (att_format)format, .digits = -1 };
+        const att_render_options options = { .size = sizeof(att_render_options),
+                                             .format = (att_format)format };
         att_string text = { 0 };
         assert_int_equal(att_sheet_render(&text, &empty, &options, NULL), ATT_OK);
         if (format == ATT_FORMAT_TEXT || format == ATT_FORMAT_MARKDOWN)
@@ -393,7 +413,8 @@ static const att_json *step_of(const att_json *root, size_t index)
 static void json_holds_every_step_exactly(void **state)
 {
     (void)state;
-    att_string text = rendered((att_render_options){ .format = ATT_FORMAT_JSON, .digits = 1 });
+    att_string text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_JSON, .digits = 1 });
     att_json_doc doc = json_of(&text);
     assert_int_equal(number_of(doc.root, "schema"), 2);
     const att_json *sheet = item(doc.root, "sheets", 0);
@@ -418,7 +439,8 @@ static void json_keeps_the_sign_of_zero(void **state)
     att_trace_step step = { .kind = ATT_STEP_VALUE, .line = 1, .name = "z", .value = &value };
     const att_sheet sheet = { .name = "zeros.att", .steps = &step, .step_count = 1 };
     att_string text = { 0 };
-    const att_render_options options = { .format = ATT_FORMAT_JSON };
+    const att_render_options options = { .size = sizeof(att_render_options),
+                                         .format = ATT_FORMAT_JSON };
     assert_int_equal(att_sheet_render(&text, &sheet, &options, NULL), ATT_OK);
     assert_holds(&text, "\"data\":[[-0.0,0]]"); /* as -0 readers would take it for an integer */
     att_json_doc doc = json_of(&text);
@@ -431,8 +453,8 @@ static void json_keeps_the_sign_of_zero(void **state)
 static void json_of_one_row_has_its_number(void **state)
 {
     (void)state;
-    att_string text =
-        rendered((att_render_options){ .format = ATT_FORMAT_JSON, .row = 2, .only = "h" });
+    att_string text = rendered((att_render_options){
+        .size = sizeof(att_render_options), .format = ATT_FORMAT_JSON, .row = 2, .only = "h" });
     att_json_doc doc = json_of(&text);
     const att_json *value = member(step_of(doc.root, 0), "value");
     assert_int_equal(number_of(value, "row"), 2);
@@ -446,7 +468,8 @@ static void running_out_of_memory_is_reported_leaks_nothing_and_keeps_the_text(v
 {
     (void)state;
     for (int format = ATT_FORMAT_TEXT; format <= ATT_FORMAT_JSON; format++) {
-        const att_render_options options = { .format = (att_format)format, .digits = -1 };
+        const att_render_options options = { .size = sizeof(att_render_options),
+                                             .format = (att_format)format };
         att_status status = ATT_NO_MEMORY;
         for (size_t n = 1; status != ATT_OK; n++) {
             att_string text = { 0 };

@@ -41,7 +41,7 @@ static void a_selected_row_is_the_only_one_shown(void **state)
     double data[6] = { 0 };
     const att_matrix tall = { .rows = 3, .cols = 2, .data = data };
     const att_matrix flat = { .rows = 1, .cols = 6, .data = data };
-    att_render_options options = { .row = 3 };
+    att_render_options options = { .size = sizeof(att_render_options), .row = 3 };
     att_view view = att_view_of(&tall, &options, 20, 20);
     assert_int_equal(att_axis_shown(&view.rows), 1);
     assert_int_equal(att_axis_at(&view.rows, 0), 2);

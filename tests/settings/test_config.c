@@ -7,7 +7,7 @@
 
 static att_status read_config(att_settings *settings, const char *text, att_error *err)
 {
-    return att_settings_parse(settings, text, strlen(text), "run.conf", err);
+    return att_settings_read(settings, text, strlen(text), "run.conf", err);
 }
 
 static void take(att_settings *settings, const char *text)
@@ -129,7 +129,7 @@ static void what_is_no_text_is_refused(void **state)
     assert_refused("hidden-size = 3\ntrain = \xC3(\n", 2, "is not UTF-8 text");
     att_settings *settings = settings_of(NULL);
     att_error err = { 0 };
-    assert_int_equal(att_settings_parse(settings, "train = a\0b\n", 12, "run.conf", &err),
+    assert_int_equal(att_settings_read(settings, "train = a\0b\n", 12, "run.conf", &err),
                      ATT_BAD_INPUT);
     assert_int_equal(err.line, 1);
     att_settings_free(settings);
@@ -139,7 +139,7 @@ static void an_empty_file_sets_nothing(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    assert_int_equal(att_settings_parse(settings, NULL, 0, "run.conf", NULL), ATT_OK);
+    assert_int_equal(att_settings_read(settings, NULL, 0, "run.conf", NULL), ATT_OK);
     att_settings_free(settings);
 }
 

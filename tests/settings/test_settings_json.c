@@ -62,7 +62,7 @@ static void what_the_user_set_wins_over_the_model(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     set(settings, "hidden-size", "7");
-    assert_int_equal(att_settings_parse(settings, "embedding-size = 8", 18, "conf", NULL), ATT_OK);
+    assert_int_equal(att_settings_read(settings, "embedding-size = 8", 18, "conf", NULL), ATT_OK);
     assert_int_equal(att_settings_from_json(
                          settings,
                          "{\"hidden-size\":1,\"embedding-size\":2,\"layers\":3,\"task\":\"sort\"}",

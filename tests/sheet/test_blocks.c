@@ -490,7 +490,9 @@ static void assert_shown(const char *statement, const char *formula)
              statement);
     att_sheet *sheet = sheet_from(text);
     att_string shown = { 0 };
-    const att_render_options options = { .digits = 2, .ascii = true };
+    const att_render_options options = { .size = sizeof(att_render_options),
+                                         .digits = 2,
+                                         .ascii = true };
     assert_int_equal(att_sheet_render(&shown, sheet, &options, NULL), ATT_OK);
     if (!strstr(shown.data, formula))
         fail_msg("%s does not show %s:\n%s", statement, formula, shown.data);

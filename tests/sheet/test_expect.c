@@ -262,7 +262,7 @@ static void a_failed_expectation_of_an_error_keeps_that_it_was_one_and_the_words
     assert_int_equal(sheet->steps[2].check->rule, ATT_RULE_DEFAULT);
     assert_true(sheet->steps[2].check->tolerance == 1e-9);
     att_string text = { 0 };
-    att_render_options options = { .digits = 4 };
+    att_render_options options = { .size = sizeof(att_render_options), .digits = 4 };
     assert_int_equal(att_sheet_render(&text, sheet, &options, NULL), ATT_OK);
     assert_non_null(strstr(text.data, "error 1 + 1\n"));
     assert_non_null(strstr(text.data, "error 1 + 1 saying \"no\""));

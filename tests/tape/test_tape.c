@@ -179,7 +179,7 @@ static void misfits_are_refused_by_every_kind_of_operation(void **state)
                    : NULL,
             i == 8 ? att_attention_op(
                          tape, &(att_attention_op_inputs){ .query = s, .key = s, .value = s }, 2, 1,
-                         &(att_attention_options){ 0 })
+                         &(att_attention_options)ATT_INIT(att_attention_options))
                    : NULL,
         };
         assert_null(bad[i]);

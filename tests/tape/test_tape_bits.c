@@ -133,7 +133,8 @@ static att_node *model(att_tape *tape, const int32_t *source, const int32_t *tar
     att_node *query =
         att_linear(tape, states, att_tape_param(tape, SCORE), NULL, ATT_ACTIVATION_NONE, false);
     const att_attention_op_inputs attend = { .query = query, .key = memory, .value = memory };
-    const att_attention_options options = { .score = ATT_SCORE_SCALED,
+    const att_attention_options options = { .size = sizeof(att_attention_options),
+                                            .score = ATT_SCORE_SCALED,
                                             .key_lengths = lengths,
                                             .dropout = 0.1 };
     att_node *const both[] = { att_attention_op(tape, &attend, 1, 1, &options), states };

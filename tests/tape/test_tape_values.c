@@ -56,7 +56,9 @@ static void weights_are_reported_by_query_and_head(void **state)
     att_tape *tape = new_tape();
     att_node *q = random_node(tape, 1, (const int64_t[]){ B, T, H * K });
     att_node *k = random_node(tape, 2, (const int64_t[]){ B, S, H * K });
-    const att_attention_options options = { .score = ATT_SCORE_SCALED, .key_lengths = lengths };
+    const att_attention_options options = { .size = sizeof(att_attention_options),
+                                            .score = ATT_SCORE_SCALED,
+                                            .key_lengths = lengths };
     att_node *out = att_attention_op(
         tape, &(att_attention_op_inputs){ .query = q, .key = k, .value = k }, H, H, &options);
     att_node *weights = att_attention_op_weights(tape, out);

@@ -60,7 +60,10 @@ static void bias_activation_and_adding(void **state)
     const float bias_data[2] = { 1, 2 }, want[4] = { 0, 10, 17, 0 };
     att_tensor a = VIEW(a_data, 2, 3), b = VIEW(b_data, 3, 2), c = VIEW(out, 2, 2);
     att_tensor bias = VIEW(bias_data, 2);
-    att_matmul_options how = { .add = true, .bias = &bias, .activation = ATT_ACTIVATION_RELU };
+    att_matmul_options how = { .size = sizeof(att_matmul_options),
+                               .add = true,
+                               .bias = &bias,
+                               .activation = ATT_ACTIVATION_RELU };
     assert_int_equal(att_matmul(&c, &a, &b, &how, NULL), ATT_OK);
     assert_memory_equal(out, want, sizeof want);
 }
@@ -136,11 +139,14 @@ static void wrong_arguments_are_refused_by_name(void **state)
     refused(c, VIEW(NULL, 2, 3), b, NULL, "a [2, 3] has no data");
     refused(c, VIEW(a_data, -2, 3), b, NULL, "a [-2, 3] has a negative size");
     att_tensor missing = VIEW(NULL, 2);
-    refused(c, a, b, &(att_matmul_options){ .bias = &missing }, "the bias has no data");
+    refused(c, a, b, &(att_matmul_options){ .size = sizeof(att_matmul_options), .bias = &missing },
+            "the bias has no data");
     att_tensor bias = VIEW(b_data, 3);
-    refused(c, a, b, &(att_matmul_options){ .bias = &bias },
+    refused(c, a, b, &(att_matmul_options){ .size = sizeof(att_matmul_options), .bias = &bias },
             "the bias is [3] of type float32, expected [2] of float32 with stride 1");
-    refused(c, a, b, &(att_matmul_options){ .activation = (att_activation)99 },
+    refused(c, a, b,
+            &(att_matmul_options){ .size = sizeof(att_matmul_options),
+                                   .activation = (att_activation)99 },
             "unknown activation 99");
 }
 

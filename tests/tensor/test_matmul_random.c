@@ -161,7 +161,8 @@ static void product_draw(product *p, dice *d)
     p->c = array_new(d, p->leading + 2, c, false, false, wild);
     p->bias = array_new(d, 2, (int64_t[]){ 1, columns }, false, false, wild);
     p->bias.t = att_tensor_view(p->bias.t.data, ATT_F32, 1, &columns);
-    p->how = (att_matmul_options){ .add = roll(d, 2),
+    p->how = (att_matmul_options){ .size = sizeof(att_matmul_options),
+                                   .add = roll(d, 2),
                                    .bias = roll(d, 2) ? &p->bias.t : NULL,
                                    .activation = roll(d, 2) ? ATT_ACTIVATION_RELU : 0 };
     work_out(p);

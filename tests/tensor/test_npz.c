@@ -1,4 +1,5 @@
 /* .npz files: reading those of NumPy, and refusing invalid archives assembled byte by byte. */
+#include "tensor/bundle.h"
 #include "tensor/archive.h"
 #include "base/minmax.h"
 #include "failing_memory.h"

@@ -21,7 +21,6 @@ static att_validation train(const char *folder, const char *attention)
     att_settings *settings;
     att_training *training;
     char path[256];
-    const att_validation *rows;
     assert_int_equal(att_settings_new(&settings, "reverse", NULL), ATT_OK);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         small_set(settings, keys[i][0], keys[i][1]);
@@ -30,8 +29,7 @@ static att_validation train(const char *folder, const char *attention)
     small_set(settings, "out", path);
     assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
     assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
-    att_training_history(training, &rows);
-    att_validation best = rows[att_training_best(training) - 1];
+    att_validation best = *att_training_best(training);
     att_training_free(training);
     att_settings_free(settings);
     return best;
@@ -79,9 +77,12 @@ static void check_maps(const char *folder, int64_t letters_of_word)
     draw_strings(strings, lines);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);
-    assert_int_equal(att_model_generate(&answers, model, lines, STRINGS,
-                                        &(att_generate_options){ .attention = true }, NULL),
-                     ATT_OK);
+    assert_int_equal(
+        att_model_generate(
+            &answers, model, lines, STRINGS,
+            &(att_generate_options){ .size = sizeof(att_generate_options), .attention = true },
+            NULL),
+        ATT_OK);
     assert_string_equal(att_outputs_get(answers, 0)->text, "ccabadacaba");
     assert_true(letters_looked_at(att_outputs_get(answers, 0)) >= letters_of_word);
     for (size_t i = 0; i < STRINGS; i++) {

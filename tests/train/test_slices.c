@@ -166,7 +166,7 @@ static void examples_from_an_iterator_train_as_the_same_lines_in_files(void **st
     small_set(settings, "target", target);
     att_model *from_files = trained_on(settings, NULL);
     size_t at = 0;
-    att_training_options options = ATT_TRAINING_OPTIONS_INIT;
+    att_training_options options = ATT_INIT(att_training_options);
     options.train = next_line;
     options.train_context = &at;
     att_model *from_memory = trained_on(pair_settings(folder), &options);
@@ -197,7 +197,7 @@ static void an_example_that_is_no_line_is_refused_by_its_number(void **state)
     folder_new(folder);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const char *texts[2] = { bad[i][0], bad[i][1] };
-        att_training_options options = ATT_TRAINING_OPTIONS_INIT;
+        att_training_options options = ATT_INIT(att_training_options);
         options.train = next_bad;
         options.train_context = (void *)texts;
         att_training *training;
@@ -229,13 +229,11 @@ static bool count_down(void *context, const att_progress *progress)
 static int cancel_and_finish(const char *folder, int stop_at, const att_model *whole)
 {
     countdown c = { .stop_at = stop_at };
-    att_training_options options = ATT_TRAINING_OPTIONS_INIT;
-    options.callback = count_down;
-    options.callback_context = &c;
+    att_callback_set(count_down, &c);
     att_training *training = NULL;
     att_error err = { 0 };
     att_settings *settings = small_new(folder);
-    att_status status = att_training_new(&training, settings, &options, &err);
+    att_status status = att_training_new(&training, settings, NULL, &err);
     if (status == ATT_OK)
         status = att_training_run(training, NULL, NULL, &err);
     bool cancelled = status == ATT_CANCELLED;
@@ -249,6 +247,7 @@ static int cancel_and_finish(const char *folder, int stop_at, const att_model *w
         assert_same_parameters(whole, model);
         att_model_free(model);
     }
+    att_callback_set(NULL, NULL);
     att_training_free(training);
     att_settings_free(settings);
     return cancelled ? stop_at : 0;

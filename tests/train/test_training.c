@@ -69,15 +69,15 @@ static void every_step_and_validation_is_told(void **state)
     att_training *training = begin(small_new(folder));
     att_settings *settings = training->settings;
     assert_int_equal(att_training_run(training, look, &all, NULL), ATT_OK);
-    const att_validation *rows;
-    size_t count = att_training_history(training, &rows);
+    size_t count = att_training_validation_count(training);
     assert_int_equal(all.steps, att_training_steps(training));
     assert_int_equal(all.validations + 1, count); /* the last is of the average */
     assert_true(all.validating >= all.validations);
     assert_true(att_training_finished(training));
-    assert_int_equal(att_training_best(training), count);
+    assert_ptr_equal(att_training_best(training), att_training_validation(training, count - 1));
+    assert_null(att_training_validation(training, count));
     for (size_t i = 0; i + 2 < count; i++)
-        assert_int_equal(rows[i].step, 3 * (i + 1));
+        assert_int_equal(att_training_validation(training, i)->step, 3 * (i + 1));
     att_training_free(training);
     att_settings_free(settings);
     folder_remove(folder);
@@ -141,11 +141,11 @@ static void patience_ends_a_run_that_makes_no_progress(void **state)
     small_set(settings, "average-checkpoints", "0");
     small_set(settings, "epochs", "50");
     att_training *training = begin(settings);
-    const att_validation *rows;
     assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
-    assert_int_equal(att_training_history(training, &rows), 3);
-    assert_int_equal(att_training_best(training), 1);
-    assert_true(rows[0].loss == rows[2].loss);
+    assert_int_equal(att_training_validation_count(training), 3);
+    assert_ptr_equal(att_training_best(training), att_training_validation(training, 0));
+    assert_true(att_training_validation(training, 0)->loss ==
+                att_training_validation(training, 2)->loss);
     att_training_free(training);
     att_settings_free(settings);
     folder_remove(folder);
@@ -196,22 +196,25 @@ static void the_highest_bleu_makes_the_model_where_that_is_asked_for(void **stat
     small_set(settings, "out", out);
     att_training *training = begin(settings);
     assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
-    const att_validation *rows;
-    size_t count = att_training_history(training, &rows), best = att_training_best(training);
-    assert_true(count > 5 && best > 0);
+    size_t count = att_training_validation_count(training);
+    const att_validation *best = att_training_best(training);
+    assert_true(count > 5 && best);
     for (size_t i = 0; i < count; i++)
-        assert_true(rows[i].bleu <= rows[best - 1].bleu);
-    assert_true(rows[0].bleu < rows[best - 1].bleu);
+        assert_true(att_training_validation(training, i)->bleu <= best->bleu);
+    assert_true(att_training_validation(training, 0)->bleu < best->bleu);
 
     att_model *model;
-    att_seq2seq_eval scores;
-    att_metric_score bleu;
+    att_seq2seq_eval scores = ATT_INIT(att_seq2seq_eval);
+    att_metric_scores *bleu;
     static const char *const metric = "bleu";
-    const att_eval_options how = { .metrics = &metric, .metric_count = 1 };
+    const att_eval_options how = { .size = sizeof(att_eval_options),
+                                   .metrics = &metric,
+                                   .metric_count = 1 };
     assert_int_equal(att_model_load(&model, out, NULL), ATT_OK);
     assert_int_equal(att_model_evaluate_seq2seq(&scores, &bleu, model, path, &how, NULL, NULL),
                      ATT_OK);
-    assert_true(bleu.value == rows[best - 1].bleu);
+    assert_true(att_metric_scores_get(bleu, 0)->value == best->bleu);
+    att_metric_scores_free(bleu);
     att_model_free(model);
     att_training_free(training);
     att_settings_free(settings);
@@ -239,12 +242,13 @@ static void the_loss_falls(void **state)
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         small_set(settings, changes[i][0], changes[i][1]);
     att_training *training = begin(settings);
-    const att_validation *rows;
     assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
-    size_t count = att_training_history(training, &rows);
+    size_t count = att_training_validation_count(training);
     assert_int_equal(count, 8);
-    assert_true(rows[count - 1].train_loss < 0.5 * rows[0].train_loss);
-    assert_true(rows[count - 1].loss < 0.7 * rows[0].loss);
+    assert_true(att_training_validation(training, count - 1)->train_loss <
+                0.5 * att_training_validation(training, 0)->train_loss);
+    assert_true(att_training_validation(training, count - 1)->loss <
+                0.7 * att_training_validation(training, 0)->loss);
     att_training_free(training);
     att_settings_free(settings);
     folder_remove(folder);

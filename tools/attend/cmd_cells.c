@@ -54,16 +54,18 @@ static att_status add_html_page(output_list *files, const att_cells *cells, cons
                                 att_error *err)
 {
     output_file *file = output_add(files, path, "page");
-    return file ? att_cells_html(&file->bytes, cells, err) : error_memory(err);
+    const att_render_options options = output_format(ATT_FORMAT_HTML);
+    return file ? att_cells_render(&file->bytes, cells, &options, err) : error_memory(err);
 }
 
 static att_status print_result(const att_cells *cells, const settings *set, att_error *err)
 {
-    const att_render_options options = output_render_options(set->color, set->ascii);
+    att_render_options options = output_render_options(set->color, set->ascii);
     att_string text = { 0 };
     output_list files = { 0 };
-    att_status status =
-        set->json ? att_cells_json(&text, cells, err) : att_cells_text(&text, cells, &options, err);
+    if (set->json)
+        options.format = ATT_FORMAT_JSON;
+    att_status status = att_cells_render(&text, cells, &options, err);
     if (status == ATT_OK && set->html)
         status = add_html_page(&files, cells, set->html, err);
     if (status == ATT_OK)
@@ -80,31 +82,31 @@ typedef struct progress_state {
 } progress_state;
 
 /* Nothing is shown for a text that is read within the first interval. */
-static void show_progress(void *context, int64_t read, int64_t total)
+static bool show_progress(void *context, const att_progress *at)
 {
     enum { UPDATES_PER_SECOND = 5 };
     progress_state *progress = context;
     double now = output_seconds();
-    if (now - progress->last_shown < 1.0 / UPDATES_PER_SECOND)
-        return;
+    if (now - progress->last_shown < 1.0 / UPDATES_PER_SECOND || at->done == 0 || at->total == 0)
+        return true;
     char text[96];
     progress->last_shown = now;
-    snprintf(text, sizeof text, "read %lld of %lld tokens, %.0f s left", (long long)read,
-             (long long)total,
-             ceil((now - progress->start) * (double)(total - read) / (double)read));
+    snprintf(text, sizeof text, "read %lld of %lld tokens, %.0f s left", (long long)at->done,
+             (long long)at->total,
+             ceil((now - progress->start) * (double)(at->total - at->done) / (double)at->done));
     output_progress(text);
+    return true;
 }
 
 static exit_code find_units(const settings *set, const char *path)
 {
     double start = output_seconds();
     progress_state progress = { start, start };
-    const att_cells_options options = { .signal = (att_unit_signal)set->signal,
+    const att_cells_options options = { .size = sizeof(att_cells_options),
+                                        .signal = (att_unit_signal)set->signal,
                                         .held_out = set->test_fraction,
                                         .max_tokens = set->max_tokens,
-                                        .n_best = set->top,
-                                        .on_progress = show_progress,
-                                        .context = &progress };
+                                        .n_best = set->top };
     att_error err = { 0 };
     att_model *model = NULL;
     att_cells *cells = NULL;
@@ -113,8 +115,10 @@ static exit_code find_units(const settings *set, const char *path)
                            (output_names){ (const char *[]){ path, set->text }, 2 }, &err);
     if (status == ATT_OK)
         status = att_model_load(&model, path, &err);
+    att_callback_set(show_progress, &progress);
     if (status == ATT_OK)
         status = att_model_cells(&cells, model, set->text, &options, &err);
+    att_callback_set(NULL, NULL);
     output_progress_clear();
     if (status == ATT_OK)
         status = print_result(cells, set, &err);

@@ -124,8 +124,9 @@ static const char *bad_names(char *const *names, int count)
 static att_render_options render_options(const settings *set)
 {
     att_render_options options = {
+        .size = sizeof(att_render_options),
         .format = set->format < 0 ? ATT_FORMAT_TEXT : (att_format)set->format,
-        .digits = (int)set->digits,
+        .digits = output_digits(set->digits),
         .only = set->only,
         .row = set->row,
         .head = set->input ? 0 : set->head,

@@ -49,7 +49,8 @@ static exit_code import_file(const char *format, const char *path, const setting
 {
     att_error err = { 0 };
     att_bundle *bundle = NULL;
-    const att_import_options options = { .tokens =
+    const att_import_options options = { .size = sizeof(att_import_options),
+                                         .tokens =
                                              set->tokens < 0 ? NULL : token_choices[set->tokens],
                                          .tokenizer = set->tokenizer };
     att_status status =

@@ -110,9 +110,8 @@ static exit_code train(const train_request *request)
                             .quiet = request->quiet,
                             .log_name = "log" };
     signals_catch();
-    att_training_options options = ATT_TRAINING_OPTIONS_INIT;
-    options.callback = on_callback;
-    att_status status = att_training_new(&training, request->settings, &options, &err);
+    att_callback_set(on_callback, NULL);
+    att_status status = att_training_new(&training, request->settings, NULL, &err);
     if (status == ATT_CANCELLED) /* nothing to save yet */
         signals_raise();
     if (status == ATT_OK)

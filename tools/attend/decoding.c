@@ -26,7 +26,8 @@ const char *decoding_conflict(const decoding_options *options)
 
 static att_decoding_options options_of(const decoding_options *options)
 {
-    return (att_decoding_options){ .beam = options->beam,
+    return (att_decoding_options){ .size = sizeof(att_decoding_options),
+                                   .beam = options->beam,
                                    .length_norm = (att_length_norm)options->length_norm,
                                    .length_penalty = options->length_penalty,
                                    .coverage_penalty = options->coverage_penalty,

@@ -115,7 +115,9 @@ att_status drawing_files_draw(output_list *files, const drawing_source *figures,
 
 static att_status map_svg(att_string *out, const void *map, bool flat, att_error *err)
 {
-    return (flat ? att_map_svg_flat : att_map_svg)(out, map, err);
+    att_render_options options = output_format(ATT_FORMAT_SVG);
+    options.flat = flat;
+    return att_map_render(out, map, &options, err);
 }
 
 att_status drawing_files_draw_maps(output_list *files, const att_map *const *maps, size_t count,

@@ -45,8 +45,8 @@ att_status eval_files(const eval_settings *set, int count, char **more, att_erro
 typedef struct eval_report {
     const att_seq2seq_eval *scores; /* token metrics of a model; NULL: there is no model */
     int64_t lines;
-    const char *unit;                /* what a line is: "pairs"; NULL: "lines" */
-    const att_metric_score *metrics; /* [metric_count] */
+    const char *unit;                 /* what a line is: "pairs"; NULL: "lines" */
+    const att_metric_scores *metrics; /* of metric_count metrics */
     size_t metric_count;
     bool metrics_only; /* --metric: print only these */
 } eval_report;

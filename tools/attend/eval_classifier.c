@@ -107,8 +107,10 @@ att_status eval_classifier(const void *settings, const decoding *models, const c
     const eval_settings *set = settings;
     att_classifier_eval *scores = NULL;
     att_string notes = { 0 };
-    const att_eval_options options = { .decoding = &models->options,
-                                       .metric_options = eval_metric_options(set) };
+    const att_metric_options metric_options = eval_metric_options(set);
+    const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .decoding = &models->options,
+                                       .metric_options = &metric_options };
     att_status status =
         att_model_evaluate_classifier(&scores, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)

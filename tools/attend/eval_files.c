@@ -31,7 +31,8 @@ att_status eval_names(name_list *out, const char *list, const char *const *defau
 
 att_metric_options eval_metric_options(const eval_settings *set)
 {
-    return (att_metric_options){ .tokenizer = eval_tokenizers[set->tokenizer],
+    return (att_metric_options){ .size = sizeof(att_metric_options),
+                                 .tokenizer = eval_tokenizers[set->tokenizer],
                                  .lowercase = set->lowercase,
                                  .resamples = set->bootstrap_samples,
                                  .seed = BOOTSTRAP_SEED };
@@ -41,8 +42,7 @@ att_status eval_files(const eval_settings *set, int count, char **more, att_erro
 {
     static const char *const defaults[] = { "bleu", "chrf", "ter" };
     name_list list = { 0 };
-    att_metric_score scores[MAX_METRICS];
-    size_t lines = 0;
+    att_metric_scores *scores = NULL;
     const att_metric_options options = eval_metric_options(set);
     const char **references = calloc((size_t)count + 1, sizeof *references);
     if (!references)
@@ -52,13 +52,15 @@ att_status eval_files(const eval_settings *set, int count, char **more, att_erro
         references[i + 1] = more[i];
     att_status status = eval_names(&list, set->metrics, defaults, 3, err);
     if (status == ATT_OK)
-        status = att_metrics_score_files(scores, &lines, list.names, list.count, set->hypotheses,
+        status = att_metrics_score_files(&scores, list.names, list.count, set->hypotheses,
                                          references, (size_t)count + 1, &options, err);
     if (status == ATT_OK)
-        status = eval_report_print(&(eval_report){ .lines = (int64_t)lines,
-                                                   .metrics = scores,
-                                                   .metric_count = list.count },
-                                   set->json, err);
+        status =
+            eval_report_print(&(eval_report){ .lines = (int64_t)att_metric_scores_lines(scores),
+                                              .metrics = scores,
+                                              .metric_count = list.count },
+                              set->json, err);
+    att_metric_scores_free(scores);
     free(list.copy);
     free(references);
     return status;

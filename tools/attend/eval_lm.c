@@ -34,9 +34,10 @@ static void print_json(const att_lm_eval *found)
 att_status eval_lm(const void *settings, const decoding *models, const char *data, att_error *err)
 {
     const eval_settings *set = settings;
-    att_lm_eval found;
+    att_lm_eval found = ATT_INIT(att_lm_eval);
     att_string notes = { 0 };
-    const att_eval_options options = { .decoding = &models->options };
+    const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .decoding = &models->options };
     att_status status = att_model_evaluate_lm(&found, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)
         fputs(notes.data, stderr);

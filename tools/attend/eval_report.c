@@ -40,7 +40,7 @@ static size_t gather(metric_row *out, const eval_report *report)
         count = TOKEN_METRICS;
     }
     for (size_t i = 0; i < report->metric_count && count < MAX_METRIC_ROWS; i++) {
-        const att_metric_score *text = &report->metrics[i];
+        const att_metric_score *text = att_metric_scores_get(report->metrics, i);
         out[count++] = (metric_row){ text->metric->title, text->metric->name, text->value,
                                      text->interval,      SCALE_PERCENT,      text->signature };
     }

@@ -10,20 +10,22 @@ att_status eval_seq2seq(const void *settings, const decoding *models, const char
 {
     const eval_settings *set = settings;
     name_list list = { 0 };
-    att_seq2seq_eval scores;
-    att_metric_score texts[MAX_METRICS];
+    att_seq2seq_eval scores = ATT_INIT(att_seq2seq_eval);
+    att_metric_scores *texts = NULL;
     att_string notes = { 0 };
     size_t count = 0;
     const char *const *names = att_model_metrics(models->model, &count);
     att_status status = eval_names(&list, set->metrics, names, count, err);
-    const att_eval_options options = { .decoding = &models->options,
+    const att_metric_options metric_options = eval_metric_options(set);
+    const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .decoding = &models->options,
                                        .metrics = list.names,
                                        .metric_count = list.count,
-                                       .metric_options = eval_metric_options(set),
+                                       .metric_options = &metric_options,
                                        .features = set->features };
     if (status == ATT_OK)
         status =
-            att_model_evaluate_seq2seq(&scores, texts, models->model, data, &options, &notes, err);
+            att_model_evaluate_seq2seq(&scores, &texts, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)
         fputs(notes.data, stderr);
     if (status == ATT_OK)
@@ -36,6 +38,7 @@ att_status eval_seq2seq(const void *settings, const decoding *models, const char
                 .metric_count = list.count,
                 .metrics_only = set->metrics != NULL },
             set->json, err);
+    att_metric_scores_free(texts);
     att_string_free(&notes);
     free(list.copy);
     return status;

@@ -163,9 +163,20 @@ int output_width(void)
 
 att_render_options output_render_options(int color, bool ascii)
 {
-    return (att_render_options){ .ascii = ascii,
+    return (att_render_options){ .size = sizeof(att_render_options),
+                                 .ascii = ascii,
                                  .color = output_color((color_choice)color),
                                  .width = output_width() };
+}
+
+att_render_options output_format(att_format format)
+{
+    return (att_render_options){ .size = sizeof(att_render_options), .format = format };
+}
+
+int output_digits(long digits)
+{
+    return digits < 0 ? 0 : digits == 0 ? -1 : (int)digits;
 }
 
 double output_seconds(void)

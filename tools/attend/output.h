@@ -44,6 +44,11 @@ int output_width(void);
 /* How to render for standard output: its colors and width. `color` is a color_choice. */
 att_render_options output_render_options(int color, bool ascii);
 
+/* Render options for a file of a format, with the defaults; and --digits as these options have it
+ * (negative: not given). */
+att_render_options output_format(att_format format);
+int output_digits(long digits);
+
 /* Seconds of a clock that never goes back, from an arbitrary start: for elapsed times. */
 double output_seconds(void);
 

@@ -37,8 +37,9 @@ att_status run_write_output(att_string *out, const att_output *output, size_t nu
 
 /* The options for lines from `first_line` on; `prefixes` has a forced prefix per output, or is
  * NULL. */
-att_generate_options run_generate_options(const run_settings *set, const decoding *models,
-                                          size_t first_line, const char *const *prefixes);
+att_generate_options run_generate_options(att_decoding_options *options, const run_settings *set,
+                                          const decoding *models, size_t first_line,
+                                          const char *const *prefixes);
 
 /* Classifies the image files after args[0] if that is an image encoder; *code receives the exit
  * code. False if it is not, and nothing was printed. */

@@ -12,7 +12,8 @@ static att_status caption(const run_settings *set, const decoding *models, const
 {
     att_outputs *outputs = NULL;
     att_string out = { 0 };
-    const att_generate_options options = run_generate_options(set, models, 0, begin);
+    att_decoding_options how;
+    const att_generate_options options = run_generate_options(&how, set, models, 0, begin);
     att_status status = att_model_caption(&outputs, models->model, images, &options, err);
     for (size_t i = 0; status == ATT_OK && i < att_outputs_count(outputs); i++)
         status = run_write_output(&out, att_outputs_get(outputs, i), i + 1, set, err);

@@ -52,7 +52,8 @@ static att_status classify_lines(void *context, const char *const *lines, size_t
 {
     const classifier_run *s = context;
     const run_settings *set = s->set;
-    const att_classify_options options = { .attention = set->attention || set->heads,
+    const att_classify_options options = { .size = sizeof(att_classify_options),
+                                           .attention = set->attention || set->heads,
                                            .max_input_length = set->max_input_length,
                                            .input_overflow =
                                                (att_input_overflow)set->input_overflow,

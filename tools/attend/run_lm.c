@@ -75,12 +75,13 @@ static att_status end(completion_writer *w, const att_completion *found)
 static att_status complete(const run_settings *set, const decoding *models,
                            const att_string *prompt, att_error *err)
 {
-    const att_complete_options options = { .decoding = models->options,
+    const att_complete_options options = { .size = sizeof(att_complete_options),
+                                           .decoding = &models->options,
                                            .max_new_tokens = set->max_new_tokens > 0
                                                                  ? set->max_new_tokens
                                                                  : DEFAULT_MAX_NEW_TOKENS };
     completion_writer w = { .set = set, .prompt = prompt, .err = err };
-    att_completion found;
+    att_completion found = ATT_INIT(att_completion);
     att_status status = att_model_complete(&found, models->model, prompt->data, prompt->length,
                                            &options, on_token, &w, err);
     if (status == ATT_OK && w.status == ATT_OK && found.unknown_tokens > 0)

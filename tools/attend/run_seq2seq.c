@@ -69,22 +69,24 @@ static void warn_truncated(const att_outputs *outputs, size_t before)
     }
 }
 
-att_generate_options run_generate_options(const run_settings *set, const decoding *models,
-                                          size_t first_line, const char *const *forced)
+att_generate_options run_generate_options(att_decoding_options *options, const run_settings *set,
+                                          const decoding *models, size_t first_line,
+                                          const char *const *forced)
 {
-    att_generate_options options = { .decoding = models->options,
-                                     .attention = set->attention || set->heads || set->alignments,
-                                     .all_heads = set->heads,
-                                     .layer = set->layer,
-                                     .head = set->head,
-                                     .replace_unknown = set->replace_unknown,
-                                     .prefixes = forced,
-                                     .max_input_length = set->max_input_length,
-                                     .input_overflow = (att_input_overflow)set->input_overflow,
-                                     .batch_size = set->batch_size,
-                                     .first_line = first_line };
-    options.decoding.n_best = set->n_best;
-    return options;
+    *options = models->options;
+    options->n_best = set->n_best;
+    return (att_generate_options){ .size = sizeof(att_generate_options),
+                                   .decoding = options,
+                                   .attention = set->attention || set->heads || set->alignments,
+                                   .all_heads = set->heads,
+                                   .layer = set->layer,
+                                   .head = set->head,
+                                   .replace_unknown = set->replace_unknown,
+                                   .prefixes = forced,
+                                   .max_input_length = set->max_input_length,
+                                   .input_overflow = (att_input_overflow)set->input_overflow,
+                                   .batch_size = set->batch_size,
+                                   .first_line = first_line };
 }
 
 static att_status generate_lines(void *context, const char *const *lines, size_t count,
@@ -97,8 +99,9 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
     if (!begin)
         return error_memory(err);
     att_status status = prefixes_get(begin, &r->prefixes, before, count, err);
-    const att_generate_options options =
-        run_generate_options(r->set, r->models, before, prefixes_any(&r->prefixes) ? begin : NULL);
+    att_decoding_options how;
+    const att_generate_options options = run_generate_options(
+        &how, r->set, r->models, before, prefixes_any(&r->prefixes) ? begin : NULL);
     if (status == ATT_OK)
         status = att_model_generate(&outputs, r->models->model, lines, count, &options, err);
     for (size_t i = 0; i < count && status == ATT_OK; i++)

@@ -78,7 +78,7 @@ att_status score_lm(const void *settings, const decoding *models, const char *fi
 {
     const score_settings *set = settings;
     att_string text = { 0 };
-    att_completion found;
+    att_completion found = ATT_INIT(att_completion);
     const att_score_options options = { .size = sizeof options,
                                         .ensemble = models->options.ensemble,
                                         .ensemble_count = models->options.ensemble_count };

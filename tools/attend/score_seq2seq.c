@@ -119,7 +119,8 @@ static att_status score_lines(void *context, const char *const *lines, size_t co
     att_outputs *outputs = NULL;
     att_status status = split_lines(&both, lines, count, err);
     if (status == ATT_OK) {
-        const att_generate_options options = { .decoding = s->models->options,
+        const att_generate_options options = { .size = sizeof(att_generate_options),
+                                               .decoding = &s->models->options,
                                                .targets = both.targets };
         status = att_model_generate(&outputs, s->models->model, (const char *const *)both.sources,
                                     count, &options, err);

@@ -78,19 +78,20 @@ static att_status overlay_svg(att_string *out, const void *of, bool flat, att_er
 {
     const overlay *s = of;
     (void)flat;
-    return att_output_overlay_svg(out, s->output, &s->image, err);
+    const att_render_options options = output_format(ATT_FORMAT_SVG);
+    return att_output_overlay_render(out, s->output, &s->image, &options, err);
 }
 
 static att_status make_text(att_string *out, const overlay *s, const show_settings *set,
                             att_error *err)
 {
     att_render_options options = output_render_options(set->color, set->ascii);
-    options.digits = (int)set->digits;
+    options.digits = output_digits(set->digits);
     const char *caption = s->output->text;
     if (string_join(out, (string_piece[]){ { caption, strlen(caption) }, { "\n\n", 2 }, { 0 } }) !=
         ATT_OK)
         return error_memory(err);
-    return att_output_overlay_text(out, s->output, &options, err);
+    return att_output_overlay_render(out, s->output, NULL, &options, err);
 }
 
 static att_status draw_files(output_list *files, const overlay *s, const show_settings *set,
@@ -102,7 +103,8 @@ static att_status draw_files(output_list *files, const overlay *s, const show_se
     if (status != ATT_OK || !set->html)
         return status;
     output_file *file = output_add(files, set->html, "page");
-    return file ? att_output_overlay_html(&file->bytes, s->output, &s->image, err)
+    const att_render_options options = output_format(ATT_FORMAT_HTML);
+    return file ? att_output_overlay_render(&file->bytes, s->output, &s->image, &options, err)
                 : error_memory(err);
 }
 
@@ -125,7 +127,8 @@ static att_status draw(const overlay *s, const show_settings *set, att_error *er
 static att_status show_one(const show_settings *set, const decoding *models,
                            const att_tensor *features, const char *path, att_error *err)
 {
-    const att_generate_options options = { .decoding = models->options,
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .decoding = &models->options,
                                            .attention = true,
                                            .all_heads = set->heads,
                                            .layer = set->layer,

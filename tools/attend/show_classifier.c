@@ -76,7 +76,8 @@ static att_status highlight_tokens(highlighted_sentence *out, const att_predicti
 static att_status draw(att_string *out, const void *highlight, bool flat, att_error *err)
 {
     (void)flat; /* the same for a rasterizer */
-    return att_highlight_svg(out, highlight, 0, err);
+    const att_render_options options = output_format(ATT_FORMAT_SVG);
+    return att_highlight_render(out, highlight, &options, err);
 }
 
 static att_status write_files(const att_highlight *highlight, const show_settings *set,
@@ -88,7 +89,9 @@ static att_status write_files(const att_highlight *highlight, const show_setting
         drawing_files_draw(&files, &(drawing_source){ "figure", draw, highlight }, 1, &asked, err);
     if (status == ATT_OK && set->html) {
         output_file *file = output_add(&files, set->html, "page");
-        status = file ? att_highlight_html(&file->bytes, highlight, err) : error_memory(err);
+        const att_render_options options = output_format(ATT_FORMAT_HTML);
+        status =
+            file ? att_highlight_render(&file->bytes, highlight, &options, err) : error_memory(err);
     }
     if (status == ATT_OK)
         status = output_check(&files, err);
@@ -103,7 +106,7 @@ static att_status write_text(const att_highlight *highlight, const show_settings
 {
     const att_render_options options = output_render_options(set->color, set->ascii);
     att_string text = { 0 };
-    att_status status = att_highlight_text(&text, highlight, &options, err);
+    att_status status = att_highlight_render(&text, highlight, &options, err);
     if (status == ATT_OK)
         status = output_stdout(text.data, text.length, err);
     att_string_free(&text);
@@ -148,7 +151,8 @@ att_status show_classifier(const void *settings, const decoding *models, const c
                            att_error *err)
 {
     const show_settings *set = settings;
-    const att_classify_options options = { .attention = true,
+    const att_classify_options options = { .size = sizeof(att_classify_options),
+                                           .attention = true,
                                            .ensemble = models->options.ensemble,
                                            .ensemble_count = models->options.ensemble_count };
     att_predictions *predictions = NULL;

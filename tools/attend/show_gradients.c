@@ -41,7 +41,7 @@ static att_status add_flow(gradient_flows *out, att_model *model, const att_stri
         if (out->curve_count == ATT_PLOT_CURVES)
             return error_set(err, ATT_BAD_INPUT, "--compare", "more than %d layers to plot",
                              ATT_PLOT_CURVES);
-        out->curves[out->curve_count++] = att_gradient_flow_get(*flow, k);
+        out->curves[out->curve_count++] = *att_gradient_flow_get(*flow, k);
     }
     return ATT_OK;
 }
@@ -101,9 +101,10 @@ static att_status draw(att_string *text, att_string *svg, const gradient_flows *
                             .count = att_gradient_flow_count(of->flows[0]),
                             .curves = of->curves,
                             .curve_count = of->curve_count };
-    att_status status =
-        set->json ? gradient_flows_json(text, of, err) : att_plot_text(text, &plot, &options, err);
-    return status == ATT_OK ? att_plot_svg(svg, &plot, err) : status;
+    att_status status = set->json ? gradient_flows_json(text, of, err)
+                                  : att_plot_render(text, &plot, &options, err);
+    const att_render_options as_svg = output_format(ATT_FORMAT_SVG);
+    return status == ATT_OK ? att_plot_render(svg, &plot, &as_svg, err) : status;
 }
 
 att_status show_gradients(const void *settings, const decoding *models, const char *input,

@@ -76,12 +76,12 @@ static att_status make_text(att_string *out, const att_output *output, const att
                             const show_settings *set, att_error *err)
 {
     att_render_options options = output_render_options(set->color, set->ascii);
-    options.digits = (int)set->digits;
+    options.digits = output_digits(set->digits);
     if (string_join(out, (string_piece[]){ { output->text, strlen(output->text) },
                                            { "\n\n", 2 },
                                            { 0 } }) != ATT_OK)
         return error_memory(err);
-    return att_map_text(out, map, &options, err);
+    return att_map_render(out, map, &options, err);
 }
 
 static att_status make_page(output_list *files, const att_output *output, const att_map *map,
@@ -164,7 +164,8 @@ att_status show_seq2seq(const void *settings, const decoding *models, const char
     const show_settings *set = settings;
     bool cross = set->part == SHOW_CROSS;
     att_outputs *outputs = NULL;
-    const att_generate_options options = { .decoding = models->options,
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .decoding = &models->options,
                                            .attention = cross,
                                            .all_heads = cross && set->heads,
                                            .layer = cross ? set->layer : 0,

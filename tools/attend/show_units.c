@@ -91,15 +91,17 @@ typedef struct unit_output {
 static att_status make_unit(unit_output *out, const att_highlight *highlight, att_layer_unit unit,
                             const show_settings *set, att_error *err)
 {
-    const att_render_options options = output_render_options(set->color, set->ascii);
+    const att_render_options options = output_render_options(set->color, set->ascii),
+                             as_svg = output_format(ATT_FORMAT_SVG),
+                             as_html = output_format(ATT_FORMAT_HTML);
     att_status status = set->json ? unit_json(&out->text, highlight, unit, err)
-                                  : att_highlight_text(&out->text, highlight, &options, err);
+                                  : att_highlight_render(&out->text, highlight, &options, err);
     if (status == ATT_OK)
-        status = att_highlight_svg(&out->svg, highlight, 0, err);
+        status = att_highlight_render(&out->svg, highlight, &as_svg, err);
     if (status != ATT_OK || !set->html)
         return status;
     output_file *page = output_add(&out->files, set->html, "page");
-    return page ? att_highlight_html(&page->bytes, highlight, err) : error_memory(err);
+    return page ? att_highlight_render(&page->bytes, highlight, &as_html, err) : error_memory(err);
 }
 
 att_status show_unit(const void *settings, const decoding *models, const char *input,

@@ -212,18 +212,17 @@ void train_progress_event(train_progress *show, const att_training_progress *pro
 
 void train_progress_end(train_progress *show, const att_training *training, double seconds)
 {
-    const att_validation *rows;
     char time[32];
     clear_line(show);
-    size_t count = att_training_history(training, &rows), best = att_training_best(training);
     const char *checkpoint = att_training_checkpoint_path(training);
     if (!att_training_finished(training)) {
         printf("stopped at step %lld; resume with: attend train --resume %s\n",
                (long long)att_training_steps(training), checkpoint);
         return;
     }
-    if (best > 0 && best <= count)
-        metrics_of_type[show->model_type].end(&rows[best - 1]);
+    const att_validation *best = att_training_best(training);
+    if (best)
+        metrics_of_type[show->model_type].end(best);
     printf("wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),
            duration(time, seconds), checkpoint);
 }

@@ -10,7 +10,7 @@ int main(void)
     att_tensor query = att_tensor_view(s, ATT_F64, 4, (int64_t[]){ 1, 1, 1, 4 });
     att_tensor keys = att_tensor_view(h, ATT_F64, 4, (int64_t[]){ 1, 3, 1, 4 });
     att_tensor output = att_tensor_view(y, ATT_F64, 4, (int64_t[]){ 1, 1, 1, 4 });
-    att_attention_options how = { .score = ATT_SCORE_DOT };
+    att_attention_options how = { .size = sizeof(att_attention_options), .score = ATT_SCORE_DOT };
     att_attention_inputs in = { .query = &query, .key = &keys, .value = &keys };
     att_attention_outputs out = { .output = &output };
     att_error err;

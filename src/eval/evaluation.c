@@ -1,0 +1,97 @@
+/* Options and datasets of evaluation calls (evaluation.h). Examples become the lines that a file of
+ * the same dataset would have. */
+#include "eval/evaluation.h"
+
+#include "base/error.h"
+#include "base/options.h"
+#include "base/string.h"
+
+#include <string.h>
+
+static const char *const example_file = "<examples>", *const feature_file = "<features>";
+
+static att_status refuse(int64_t number, const char *expected, att_error *err)
+{
+    return att_fail(err, ATT_BAD_INPUT, NULL, "example %lld: expected %s", (long long)number,
+                    expected);
+}
+
+static att_status append_example(att_string *out, att_model_type type, const att_example *example,
+                                 int64_t number, att_error *err)
+{
+    bool is_text = type == ATT_MODEL_LM, has_source = !is_text && type != ATT_MODEL_CAPTION;
+    if (!example->target)
+        return refuse(number, "a target, found NULL", err);
+    if (!is_text && strpbrk(example->target, "\n\r"))
+        return refuse(number, "a target without line ends", err);
+    if (has_source && (!example->source || strpbrk(example->source, "\t\n\r")))
+        return refuse(number, "a source without tabs and line ends", err);
+    att_status status = ATT_OK;
+    if (has_source)
+        status = att_string_printf(out, "%s\t%s\n", example->source, example->target);
+    else if (is_text)
+        status = att_string_puts(out, example->target);
+    else
+        status = att_string_printf(out, "%lld\t%s\n", (long long)example->image, example->target);
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+static att_status collect_examples(att_evaluation *call, att_model_type type, att_error *err)
+{
+    att_example example = { 0 };
+    for (int64_t number = 1; call->options.examples(call->options.examples_context, &example);
+         number++) {
+        ATT_TRY(append_example(&call->text, type, &example, number, err));
+        ATT_TRY(att_progress_check(err));
+        example = (att_example){ 0 };
+    }
+    return ATT_OK;
+}
+
+static att_status mount_examples(att_evaluation *call, att_model_type type, att_error *err)
+{
+    size_t count = 0;
+    if (call->options.examples) {
+        ATT_TRY(collect_examples(call, type, err));
+        call->files[count++] = (att_memory_file){ .name = example_file,
+                                                  .text = call->text.data ? call->text.data : "",
+                                                  .length = call->text.length };
+        call->path = example_file;
+    }
+    if (call->options.feature_values) {
+        call->files[count++] =
+            (att_memory_file){ .name = feature_file, .tensor = call->options.feature_values };
+        call->options.features = feature_file;
+    }
+    if (count > 0)
+        att_memory_files_mount(call->files, count);
+    return ATT_OK;
+}
+
+att_status att_evaluation_open(att_evaluation *call, att_model_type type, const char *path,
+                               const att_eval_options *options, att_error *err)
+{
+    *call = (att_evaluation){ .path = path };
+    att_progress_begin(&call->scope, "evaluating", 0);
+    ATT_TRY(ATT_OPTIONS_COPY(att_eval_options, &call->options, options, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &call->decoding, call->options.decoding, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &call->metric_options,
+                             call->options.metric_options, err));
+    call->options.decoding = &call->decoding;
+    call->options.metric_options = &call->metric_options;
+    if (path && call->options.examples)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "expected a file or an iterator of examples, found both");
+    if (call->options.features && call->options.feature_values)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "expected features in a file or in memory, found both");
+    return mount_examples(call, type, err);
+}
+
+void att_evaluation_close(att_evaluation *call)
+{
+    if (call->files[0].name)
+        att_memory_files_mount(NULL, 0);
+    att_string_free(&call->text);
+    att_progress_end(&call->scope);
+}

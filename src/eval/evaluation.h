@@ -1,0 +1,25 @@
+/* What every evaluation call does first: copies the caller's options, and puts a dataset that comes
+ * from an iterator where the readers of files find it. */
+#ifndef ATT_EVAL_EVALUATION_H
+#define ATT_EVAL_EVALUATION_H
+
+#include "base/progress.h"
+#include "data/memory_files.h"
+
+typedef struct att_evaluation {
+    att_eval_options options; /* decoding and metric_options are not NULL */
+    att_decoding_options decoding;
+    att_metric_options metric_options;
+    const char *path; /* of the data; NULL: the validation data of training */
+    att_string text;  /* of the examples */
+    att_memory_file files[2];
+    att_progress_scope scope;
+} att_evaluation;
+
+/* Opens a call on the thread; close it in any case. An example that does not fit the type is
+ * ATT_BAD_INPUT and named by its number, from 1. */
+att_status att_evaluation_open(att_evaluation *call, att_model_type type, const char *path,
+                               const att_eval_options *options, att_error *err);
+void att_evaluation_close(att_evaluation *call);
+
+#endif

@@ -13,12 +13,12 @@ all: ## build the program and the libraries into build/
 	  || { cat $(BUILD)/log; exit 1; }
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: ## train with and without attention, show what the model attends to, work a sheet out
+demo: ## train with and without attention, show its attention map, compute a worksheet
 	@scripts/setup build demo
 	@echo "Building ..."; $(MAKE) all >/dev/null
 	@scripts/demo $(BUILD)/attend
 
-test: ## build and run every test, also under the sanitisers
+test: ## build and run every test, also under the sanitizers
 	@scripts/setup build test
 	@scripts/test
 

@@ -1,5 +1,5 @@
-/* Attention in float: two queries over three keys and values, then the gradients of the sum of what
- * comes out. cc attention.c $(pkg-config --cflags --libs attend) */
+/* Attention in float32: two queries over three keys and values, then the gradient of the sum of the
+ * outputs with respect to the queries. cc attention.c $(pkg-config --cflags --libs attend) */
 #include <attend.h>
 #include <stdio.h>
 
@@ -16,17 +16,17 @@ int main(void)
     float y[4], dq[4] = { 0, 0, 0, 0 };
     att_tensor query = rows(q, 2), key = rows(k, 3), value = rows(v, 3);
     att_tensor output = rows(y, 2), output_grad = rows(ones, 2), query_grad = rows(dq, 2);
-    static att_attention_options how; /* all zero: dot score, softmax, no mask */
+    static att_attention_options options; /* all zero: dot score, softmax, no mask */
     static att_attention_inputs in;
     static att_attention_outputs out;
     static att_attention_grads grads;
     att_error err;
-    how.score = ATT_SCORE_SCALED;
+    options.score = ATT_SCORE_SCALED;
     in.query = &query, in.key = &key, in.value = &value;
     out.output = &output;
     grads.query = &query_grad;
-    if (att_attention_forward(&how, &in, &out, NULL, &err) != ATT_OK ||
-        att_attention_backward(&how, &in, NULL, &output_grad, &grads, NULL, &err) != ATT_OK) {
+    if (att_attention_forward(&options, &in, &out, NULL, &err) != ATT_OK ||
+        att_attention_backward(&options, &in, NULL, &output_grad, &grads, NULL, &err) != ATT_OK) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }

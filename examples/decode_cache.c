@@ -1,6 +1,6 @@
-/* Decoding with a cache: tokens come one by one, each adds a key and a value to the cache and
- * attends to all so far. The result has the very bits that the full causal matrix gives at once,
- * because a causal mask goes by position, and `offset` says where the one query stands. */
+/* Decoding with a KV cache: each token adds a key and a value to the cache and attends to all
+ * tokens so far. The result has the same bits as causal attention over the whole sequence at once,
+ * because the causal mask uses positions, and `offset` is the position of the query. */
 #include <attend.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,17 +21,17 @@ static att_tensor rows(float (*data)[ROW], int count)
 static att_status attend(float (*result)[ROW], int first, int count, float (*k)[ROW],
                          float (*v)[ROW], int keys, att_error *err)
 {
-    static att_attention_options how;
+    static att_attention_options options;
     static att_attention_inputs in;
     static att_attention_outputs out;
     att_tensor q = rows(query + first, count), all_keys = rows(k, keys), all_values = rows(v, keys);
     att_tensor output = rows(result, count);
-    how.score = ATT_SCORE_SCALED;
-    how.causal = true;
-    how.offset = first;
+    options.score = ATT_SCORE_SCALED;
+    options.causal = true;
+    options.offset = first;
     in.query = &q, in.key = &all_keys, in.value = &all_values;
     out.output = &output;
-    return att_attention_forward(&how, &in, &out, NULL, err);
+    return att_attention_forward(&options, &in, &out, NULL, err);
 }
 
 int main(void)

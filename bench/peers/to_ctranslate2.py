@@ -66,8 +66,8 @@ def sinusoids(count, width):
 
 def check(settings):
     expected = {"architecture": "transformer", "norm": "pre", "attention-scale": True,
-                "residuals": True, "position-encoding": "sinusoidal",
-                "position-encoding-join": "add"}
+                "residuals": True, "positions": "sinusoidal",
+                "positions-join": "add"}
     for key, value in expected.items():
         if settings[key] != value:
             sys.exit(f"to_ctranslate2: {key} is {settings[key]}, expected {value}")

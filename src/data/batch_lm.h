@@ -1,4 +1,5 @@
-/* Batches for language models: a text cut into chunks of sequence-length tokens. */
+/* Batches for language models: a text cut into chunks of sequence-length tokens. For an RNN a chunk
+ * continues the state of the one before it (truncated BPTT). */
 #ifndef ATT_DATA_BATCH_LM_H
 #define ATT_DATA_BATCH_LM_H
 

@@ -1,4 +1,4 @@
-/* The data of a training run: training and validation corpus, and the vocabularies. */
+/* The dataset of a training run: training and validation corpus, and the vocabularies. */
 #ifndef ATT_DATA_DATA_H
 #define ATT_DATA_DATA_H
 

@@ -1,4 +1,4 @@
-/* What every architecture does with the logits of its output layer. */
+/* Logits of the output layer to log-probabilities, for every architecture. */
 #ifndef ATT_MODEL_LOG_SOFTMAX_H
 #define ATT_MODEL_LOG_SOFTMAX_H
 

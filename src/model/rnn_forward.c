@@ -1,5 +1,6 @@
-/* The RNN decoder over a target. Training and step-wise decoding both call att_rnn_decoder_run(): a
- * step alone computes the same bits as a step among others. */
+/* The RNN decoder over a target: teacher forcing, scheduled sampling. Training and step-wise
+ * decoding both call att_rnn_decoder_run(): a step alone computes the same bits as a step among
+ * others. */
 #include "model/rnn.h"
 
 #include "base/random.h"

@@ -1,5 +1,5 @@
-/* The attention of an RNN decoder to the encoder states: the parameters of its score, of local
- * attention's window, or of coverage. */
+/* The attention of an RNN decoder to the encoder states (cross attention, Bahdanau and Luong
+ * style): the parameters of its score, of local attention's window, or of coverage. */
 #ifndef ATT_NN_DECODER_ATTENTION_H
 #define ATT_NN_DECODER_ATTENTION_H
 

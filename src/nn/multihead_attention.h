@@ -1,5 +1,6 @@
-/* Multi-head attention (Vaswani et al. 2017, 3.2.2; handouts 001 and 003), with grouped key-value
- * heads where kv_heads < heads: input projections, attention per head, output projection.
+/* Multi-head attention (Vaswani et al. 2017, 3.2.2; handouts 001 and 003), self-attention or cross
+ * attention: input projections, attention per head, output projection. kv_heads < heads is
+ * grouped-query attention (GQA); one of them is multi-query attention.
  *
  * Sequences are packed, one after the other without padding: [1,N,D] for N tokens in all. */
 #ifndef ATT_NN_MULTIHEAD_ATTENTION_H

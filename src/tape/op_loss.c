@@ -1,4 +1,5 @@
-/* Losses: scalars, summed over rows in a fixed order in double precision. */
+/* Losses: cross-entropy with label smoothing, and guided alignment. Scalars, summed over rows in a
+ * fixed order in double precision. */
 #include "base/minmax.h"
 #include "base/parallel.h"
 #include "reference/loss.h"

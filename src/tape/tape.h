@@ -1,4 +1,4 @@
-/* Reverse-mode automatic differentiation. Operations run immediately and are recorded;
+/* Reverse-mode automatic differentiation (autograd). Operations run immediately and are recorded;
  * att_tape_backward() runs them backward. op.h says what an operation is, ops.h lists them.
  *
  * Errors are sticky: the tape keeps the first one, every later call does nothing and returns NULL,

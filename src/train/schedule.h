@@ -1,6 +1,6 @@
-/* What changes in the course of a run: the learning rate, and how often the model is fed its own
- * predictions. All are functions of the settings, the step and, for the plateau, of how validation
- * went. */
+/* What changes in the course of a run: the learning rate, and the probability of scheduled
+ * sampling. Both are functions of the settings, the step and, for the plateau schedule, of the
+ * validations. */
 #ifndef ATT_TRAIN_SCHEDULE_H
 #define ATT_TRAIN_SCHEDULE_H
 

@@ -146,7 +146,7 @@ static void the_document_is_added_to_what_the_text_holds(void **state)
 }
 
 /* Rasterizes a document; false if rsvg-convert is missing. */
-static bool rasterise(const att_string *svg, const char *folder, const char *name)
+static bool rasterize(const att_string *svg, const char *folder, const char *name)
 {
     char path[256], command[600];
     snprintf(path, sizeof path, "%s/%s.svg", folder, name);
@@ -169,7 +169,7 @@ static void the_flat_form_is_the_same_image_to_the_pixel(void **state)
     assert_int_equal(att_map_render(&flat, &dot_map, &flat_svg, NULL), ATT_OK);
     assert_well_formed(flat.data);
     assert_null(strstr(flat.data, "data-value"));
-    bool drawn = rasterise(&full, folder, "full") && rasterise(&flat, folder, "flat");
+    bool drawn = rasterize(&full, folder, "full") && rasterize(&flat, folder, "flat");
     snprintf(command, sizeof command, "cmp -s %s/full.png %s/flat.png", folder, folder);
     int differs = drawn ? system(command) : 0;
     snprintf(command, sizeof command, "rm -rf %s", folder);

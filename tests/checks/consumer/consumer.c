@@ -10,11 +10,11 @@ int main(void)
     att_tensor query = att_tensor_view(s, ATT_F64, 4, (int64_t[]){ 1, 1, 1, 4 });
     att_tensor keys = att_tensor_view(h, ATT_F64, 4, (int64_t[]){ 1, 3, 1, 4 });
     att_tensor output = att_tensor_view(y, ATT_F64, 4, (int64_t[]){ 1, 1, 1, 4 });
-    att_attention_options how = { .size = sizeof(att_attention_options), .score = ATT_SCORE_DOT };
+    att_attention_options options = ATT_INIT(att_attention_options); /* dot score, softmax */
     att_attention_inputs in = { .query = &query, .key = &keys, .value = &keys };
     att_attention_outputs out = { .output = &output };
     att_error err;
-    if (att_attention_forward_reference(&how, &in, &out, &err) != ATT_OK) {
+    if (att_attention_forward_reference(&options, &in, &out, &err) != ATT_OK) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }

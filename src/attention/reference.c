@@ -5,6 +5,7 @@
 #include "attention/reference_row.h"
 #include "attention/tensor_element.h"
 #include "base/error.h"
+#include "base/progress.h"
 
 #include <math.h>
 
@@ -69,9 +70,10 @@ static void forward_head(att_reference_state *state, int64_t h, const reference_
     att_reference_load_head(state, h);
     for (int64_t j = 0; j < p->S; j++)
         r->totals[j] = 0;
-    for (int64_t i = 0; i < p->T; i++) {
+    for (int64_t i = 0; i < p->T && !att_progress_abandoned(); i++) {
         att_reference_compute_row(state, i);
         write_query(state, r);
+        att_progress_poll();
     }
     if (r->out->key_totals)
         att_row_set(r->out->key_totals, att_element_offset(r->out->key_totals, state->b, h, 0, 0),

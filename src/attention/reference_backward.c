@@ -8,6 +8,7 @@
 #include "attention/tensor_element.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "base/progress.h"
 
 #include <string.h>
 
@@ -152,8 +153,10 @@ static void backward_head(att_reference_state *state, int64_t h, reference_grads
     r->g.v = head_total(&r->totals[ATT_SLOT_SCORE_V], h);
     clear(r->g.projected_keys, p->S * att_score_projected_key_size(p));
     memset(r->used, 0, (size_t)p->S * sizeof *r->used);
-    for (int64_t i = 0; i < p->T; i++)
+    for (int64_t i = 0; i < p->T && !att_progress_abandoned(); i++) {
         backward_query(state, i, r);
+        att_progress_poll();
+    }
     for (int64_t j = 0; p->score->project_key_backward && j < p->S; j++)
         if (r->used[j])
             p->score->project_key_backward(p, &state->score_vars, &r->g, j);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/string.h"
 
 #include <errno.h>
@@ -19,6 +20,9 @@
 
 /* Bytes per read or write call; the kernel's own limit is just below 2 GB. */
 enum { MAX_TRANSFER = 1 << 30 };
+
+/* Bytes read between two polls of the progress callback. */
+enum { READ_CHUNK = 4 << 20 };
 
 /* Bytes per read where the size is unknown. */
 enum { STREAM_CHUNK = 1 << 16 };
@@ -72,7 +76,7 @@ static ssize_t read_fully(int fd, char *to, size_t size)
 {
     size_t done = 0;
     while (done < size) {
-        ssize_t got = read(fd, to + done, att_min_size(size - done, MAX_TRANSFER));
+        ssize_t got = read(fd, to + done, att_min_size(size - done, READ_CHUNK));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -80,6 +84,9 @@ static ssize_t read_fully(int fd, char *to, size_t size)
         if (got == 0)
             break;
         done += (size_t)got;
+        att_progress_poll();
+        if (att_progress_cancelled())
+            break;
     }
     return (ssize_t)done;
 }
@@ -127,6 +134,7 @@ static att_status read_open(att_string *out, int fd, const char *path, size_t li
     ssize_t got = read_fully(fd, out->data, size + 1);
     if (got < 0)
         return fail_errno(err, path, "read", errno);
+    ATT_TRY(att_progress_check(err));
     ATT_TRY(check_unchanged(fd, &before, (size_t)got, path, err));
     out->data[size] = '\0';
     out->length = size;
@@ -174,6 +182,7 @@ static att_status read_to_end(att_string *out, int fd, const char *name, size_t 
         got = read_fully(fd, out->data + out->length, STREAM_CHUNK);
         if (got < 0)
             return fail_errno(err, name, "read", errno);
+        ATT_TRY(att_progress_check(err));
         out->length += (size_t)got;
         if (out->length > limit)
             return att_fail(err, ATT_BAD_INPUT, name, "has more than the %zu bytes allowed", limit);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 
 static const att_bench_suite *const suites[] = {
     &att_bench_attention, &att_bench_matmul, &att_bench_rnn, &att_bench_conv2d, &att_bench_kernels,
@@ -45,10 +46,13 @@ att_status att_bench_run(att_bench_times *out, size_t index, const att_bench_opt
                         "expected an index below %zu, the number of benchmarks", att_bench_count());
     att_bench_saved_state before;
     ATT_TRY(att_bench_begin(&before, options, err));
+    att_progress_scope scope;
+    att_progress_begin(&scope, "measuring", 0);
     void *state = NULL;
     att_status status = suite->open(&state, index, err);
     if (status == ATT_OK)
         status = att_bench_time(out, suite->run, state, att_bench_seconds(options), err);
+    att_progress_end(&scope);
     suite->close(state);
     att_bench_end(before);
     return status;

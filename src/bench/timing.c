@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "kern/kern.h"
 
 #include <math.h>
@@ -53,8 +54,10 @@ att_status att_bench_time(att_bench_times *out, att_bench_function *run, void *c
     if (first > max_repeated_seconds)
         return ATT_OK;
     ATT_TRY(calibrate_repeats(&times, &samples[0], run, context, sample, err));
-    for (; count < MAX_SAMPLES && att_clock_seconds() - begin < seconds; count++)
+    for (; count < MAX_SAMPLES && att_clock_seconds() - begin < seconds; count++) {
         ATT_TRY(time_sample(&samples[count], run, context, times, err));
+        ATT_TRY(att_progress_check(err));
+    }
     qsort(samples, count, sizeof *samples, compare);
     *out = (att_bench_times){
         .best = samples[0] / (double)times,

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/progress.h"
 #include "base/quote.h"
 #include "base/random.h"
 #include "data/alignment.h"
@@ -276,6 +277,7 @@ static att_status read_one_file(corpus_reader *in, const att_pair_text *from)
         ATT_TRY(check_text(in, &from->tsv, &line));
         ATT_TRY(split_tsv_line(in, &line, sides));
         ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->alignment.name));
+        ATT_TRY(att_progress_check(in->err));
     }
     record_line_ends(in, &lines);
     return ATT_OK;
@@ -292,6 +294,7 @@ static att_status read_two_files(corpus_reader *in, const att_pair_text *from)
         ATT_TRY(check_text(in, &from->source, &sides[SOURCE]));
         ATT_TRY(check_text(in, &from->target, &sides[TARGET]));
         ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->alignment.name));
+        ATT_TRY(att_progress_check(in->err));
     }
     record_line_ends(in, &sources);
     record_line_ends(in, &targets);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "decode/image_batches.h"
 #include "decode/requests.h"
 #include "decode/session.h"
@@ -85,9 +86,14 @@ static att_status check_count(size_t count, att_error *err)
 
 static att_status start(att_session *session, const att_sources *sources, att_error *err)
 {
-    ATT_TRY(att_session_start(session, sources, session->want_attention, err));
-    session->rows = sources->rows;
-    return ATT_OK;
+    att_progress_scope scope;
+    att_progress_begin(&scope, "encoding", 0);
+    att_status status = att_session_start(session, sources, session->want_attention, err);
+    if (status == ATT_OK)
+        status = att_progress_check(err);
+    att_progress_end(&scope);
+    session->rows = status == ATT_OK ? sources->rows : 0;
+    return status;
 }
 
 static att_status check_reads_tokens(const att_session *session, att_error *err)
@@ -271,8 +277,14 @@ static att_status step(att_session *session, int64_t rows, const int32_t *tokens
                        const int64_t *order, att_error *err)
 {
     att_decoder_output decoded;
+    att_progress_scope scope;
+    att_progress_begin(&scope, "decoding", 0);
     session->rows = 0;
-    ATT_TRY(att_session_advance(session, rows, tokens, order, &decoded, err));
+    att_status status = att_session_advance(session, rows, tokens, order, &decoded, err);
+    if (status == ATT_OK)
+        status = att_progress_check(err);
+    att_progress_end(&scope);
+    ATT_TRY(status);
     session->rows = rows;
     set_output(session, &decoded);
     return ATT_OK;

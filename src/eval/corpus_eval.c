@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "decode/beam_search.h"
 #include "eval/ensemble_loss.h"
 #include "eval/caption_eval.h"
@@ -108,6 +109,7 @@ static att_status eval_batches(evaluation *e, const att_corpus_eval_options *how
             ATT_TRY(eval_outputs(e, batch, err));
         if (how->on_batch && !how->on_batch(how->context))
             return ATT_OK;
+        ATT_TRY(att_progress_check(err));
     }
     return ATT_OK;
 }

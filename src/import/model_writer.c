@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "tensor/tensor.h"
 
 #include <inttypes.h>
@@ -60,6 +61,7 @@ void att_imported_vocab_free(att_imported_vocab *words)
 att_status att_model_writer_add(const att_model_writer *graft, const char *into,
                                 const att_tensor *values, att_error *err)
 {
+    ATT_TRY(att_progress_check(err));
     return att_bundle_add(graft->bundle, into, values, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/parallel.h"
 #include "base/random.h"
 
@@ -48,6 +49,11 @@ att_status att_bootstrap_interval(att_interval *out, const att_bootstrap *from, 
     if (!d.scores)
         return att_fail_memory(err);
     att_parallel_for(resamples, 1, resample, &d);
+    att_status status = att_progress_check(err);
+    if (status != ATT_OK) {
+        att_free(d.scores);
+        return status;
+    }
     qsort(d.scores, (size_t)resamples, sizeof *d.scores, by_value);
     int64_t beyond = (int64_t)(0.025 * (double)resamples);
     *out = (att_interval){ d.scores[beyond], d.scores[resamples - 1 - beyond] };

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "nn/squeezenet.h"
 #include "tensor/tensor.h"
 
@@ -68,7 +69,7 @@ static void add_ridge(double *square, int64_t C, double ridge)
  * features do not determine a projection. */
 static bool cholesky(double *a, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++, att_progress_poll())
         for (int64_t j = 0; j <= i; j++) {
             double sum = a[i * n + j];
             for (int64_t k = 0; k < j; k++)
@@ -83,14 +84,14 @@ static bool cholesky(double *a, int64_t n)
 /* Solves L Lᵀ W = B in place, B [n,m]: forward, then backward substitution. */
 static void solve(const double *root, double *b, int64_t n, int64_t m)
 {
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++, att_progress_poll()) {
         for (int64_t k = 0; k < i; k++)
             for (int64_t j = 0; j < m; j++)
                 b[i * m + j] -= root[i * n + k] * b[k * m + j];
         for (int64_t j = 0; j < m; j++)
             b[i * m + j] /= root[i * n + i];
     }
-    for (int64_t i = n - 1; i >= 0; i--) {
+    for (int64_t i = n - 1; i >= 0; i--, att_progress_poll()) {
         for (int64_t k = i + 1; k < n; k++)
             for (int64_t j = 0; j < m; j++)
                 b[i * m + j] -= root[k * n + i] * b[k * m + j];
@@ -106,22 +107,25 @@ static att_status fit(ridge_regression *l, double ridge, att_error *err)
     if (!l->gram || !l->weights)
         return att_fail_memory(err);
     multiply(l->gram, l->x, l->C, l->x, l->C, l->rows);
+    ATT_TRY(att_progress_check(err));
     multiply(l->weights, l->x, l->C, l->y, l->D, l->rows);
+    ATT_TRY(att_progress_check(err));
     add_ridge(l->gram, l->C, ridge);
     if (!cholesky(l->gram, l->C))
         return att_fail(
             err, ATT_BAD_INPUT, "features",
             "%lld cells are too few, or too similar, to fit a projection of %lld channels",
             (long long)l->rows, (long long)l->C);
+    ATT_TRY(att_progress_check(err));
     solve(l->gram, l->weights, l->C, l->D);
-    return ATT_OK;
+    return att_progress_check(err);
 }
 
 /* The residual as a fraction of the target: sqrt(Σ (y - xW)² / Σ y²). */
 static double residual_ratio(const ridge_regression *l)
 {
     double residual = 0, total = 0;
-    for (int64_t n = 0; n < l->rows; n++)
+    for (int64_t n = 0; n < l->rows; n++, att_progress_poll())
         for (int64_t j = 0; j < l->D; j++) {
             double predicted = 0, y = l->y[n * l->D + j];
             for (int64_t i = 0; i < l->C; i++)
@@ -178,6 +182,8 @@ att_status att_image_encoder_fit(att_image_encoder **out, const att_image_encode
                            .C = features->shape[1],
                            .D = targets->shape[1] };
     att_image_encoder *fitted = NULL;
+    att_progress_scope scope;
+    att_progress_begin(&scope, "fitting a projection", 0);
     att_status status = center(&l.x, &l.x_mean, features, err);
     if (status == ATT_OK)
         status = center(&l.y, &l.y_mean, targets, err);
@@ -190,6 +196,7 @@ att_status att_image_encoder_fit(att_image_encoder **out, const att_image_encode
         *residual = residual_ratio(&l);
         status = att_params_pack(&fitted->params, err);
     }
+    att_progress_end(&scope);
     ridge_regression_free(&l);
     if (status == ATT_OK)
         *out = fitted;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "kern/kern.h"
 #include "nn/squeezenet.h"
 #include "tape/ops.h"
@@ -59,7 +60,12 @@ att_status att_image_encoder_classify(float *out, const att_image_encoder *encod
 {
     att_tape *tape;
     ATT_TRY(take_tape(&tape, encoder, err));
+    att_progress_scope scope;
+    att_progress_begin(&scope, "encoding an image", 0);
     att_status status = classify(out, tape, image, err);
+    if (status == ATT_OK)
+        status = att_progress_check(err);
+    att_progress_end(&scope);
     give_tape_back(encoder, tape);
     return status;
 }
@@ -88,7 +94,14 @@ att_status att_image_encoder_features(att_tensor *out, const att_image_encoder *
     att_tape *tape;
     *out = (att_tensor){ 0 };
     ATT_TRY(take_tape(&tape, encoder, err));
+    att_progress_scope scope;
+    att_progress_begin(&scope, "encoding an image", 0);
     att_status status = compute_features(out, encoder, tape, image, err);
+    if (status == ATT_OK)
+        status = att_progress_check(err);
+    att_progress_end(&scope);
+    if (status != ATT_OK)
+        att_tensor_free(out);
     give_tape_back(encoder, tape);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/progress.h"
 #include "base/quote.h"
 #include "base/string.h"
 #include "model/model_file.h"
@@ -195,6 +196,7 @@ static att_status load_values(att_params *params, const att_bundle *bundle, cons
         att_tensor_copy_to_array(params->value + param->offset, ATT_F32,
                                  att_bundle_get(bundle, param->name));
         ATT_TRY(check_finite(params, param, name, err));
+        ATT_TRY(att_progress_check(err));
     }
     att_params_mark_changed(params);
     return att_params_pack(params, err); /* inference only reads from here on */
@@ -403,8 +405,12 @@ att_status att_model_load(att_model **out, const char *path, att_error *err)
 {
     *out = NULL;
     att_bundle *bundle;
-    ATT_TRY(att_model_load_bundle(&bundle, path, err));
-    att_status status = att_model_from_bundle(out, bundle, path, err);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "loading", 0);
+    att_status status = att_model_load_bundle(&bundle, path, err);
+    if (status == ATT_OK)
+        status = att_model_from_bundle(out, bundle, path, err);
+    att_progress_end(&scope);
     att_bundle_free(bundle);
     return status;
 }
@@ -414,8 +420,12 @@ att_status att_model_read(att_model **out, const void *bytes, size_t size, const
 {
     *out = NULL;
     att_bundle *bundle;
-    ATT_TRY(att_model_read_bundle(&bundle, bytes, size, name, err));
-    att_status status = att_model_from_bundle(out, bundle, name, err);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "loading", 0);
+    att_status status = att_model_read_bundle(&bundle, bytes, size, name, err);
+    if (status == ATT_OK)
+        status = att_model_from_bundle(out, bundle, name, err);
+    att_progress_end(&scope);
     att_bundle_free(bundle);
     return status;
 }

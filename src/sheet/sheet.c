@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "base/string.h"
 #include "text/utf8.h"
 
@@ -176,8 +177,11 @@ static att_status run_sheet(att_interpreter *interpreter)
     size_t offset = 0;
     int number = 1;
     att_status status = ATT_OK;
-    while (status == ATT_OK && offset < interpreter->source.length)
+    while (status == ATT_OK && offset < interpreter->source.length) {
         status = run_line(interpreter, &offset, &number);
+        if (status == ATT_OK)
+            status = att_progress_step((int64_t)offset, interpreter->scope.err);
+    }
     if (status == ATT_OK)
         status = end_paragraph(interpreter);
     if (status == ATT_NO_MEMORY && interpreter->sheet->arena.limit_reached)
@@ -306,6 +310,16 @@ att_status att_sheet_read(att_sheet **out, const char *text, size_t length, cons
     return att_sheet_read_limited(out, text, length, name, folder, MAX_TRACE_BYTES, err);
 }
 
+static att_status run_cancellable(att_sheet *sheet, const att_string *text, const char *folder,
+                                  att_error *err)
+{
+    att_progress_scope scope;
+    att_progress_begin(&scope, "computing the worksheet", (int64_t)text->length);
+    att_status status = read_in_c_locale(sheet, text, folder, err);
+    att_progress_end(&scope);
+    return status;
+}
+
 att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t length,
                                   const char *name, const char *folder, size_t limit,
                                   att_error *err)
@@ -327,7 +341,7 @@ att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t leng
     if (status == ATT_OK)
         status = check_text(&copy, text, length, name, err);
     if (status == ATT_OK)
-        status = read_in_c_locale(sheet, &copy, folder, err);
+        status = run_cancellable(sheet, &copy, folder, err);
     att_string_free(&copy);
     if (status == ATT_OK)
         *out = sheet;

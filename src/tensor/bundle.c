@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/minmax.h"
 #include "base/name_table.h"
+#include "base/progress.h"
 #include "base/quote.h"
 #include "tensor/tensor.h"
 
@@ -206,10 +207,12 @@ att_status att_bundle_read(att_bundle **out, const void *bytes, size_t size, con
 {
     *out = NULL;
     att_string copy = { 0 };
-    att_status status = att_string_append(&copy, bytes, size);
-    if (status != ATT_OK)
+    if (att_string_append(&copy, bytes, size) != ATT_OK)
         return att_fail_memory(err);
-    status = read_any(out, &copy, name, err);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "loading", 0);
+    att_status status = read_any(out, &copy, name, err);
+    att_progress_end(&scope);
     att_string_free(&copy);
     return status;
 }
@@ -218,8 +221,12 @@ att_status att_bundle_load(att_bundle **out, const char *path, att_error *err)
 {
     *out = NULL;
     att_string bytes = { 0 };
-    ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
-    att_status status = read_any(out, &bytes, path, err);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "loading", 0);
+    att_status status = att_file_read(&bytes, path, SIZE_MAX, err);
+    if (status == ATT_OK)
+        status = read_any(out, &bytes, path, err);
+    att_progress_end(&scope);
     att_string_free(&bytes);
     return status;
 }

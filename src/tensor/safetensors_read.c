@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/quote.h"
 #include "tensor/storage_dtype.h"
 #include "tensor/tensor.h"
@@ -332,8 +333,10 @@ static att_status read_tensors(reader *in, att_bundle *bundle, const att_json *r
 {
     ATT_TRY(parse_entries(in, bundle, root));
     ATT_TRY(check_coverage(in));
-    for (size_t i = 0; i < in->entry_count; i++)
+    for (size_t i = 0; i < in->entry_count; i++) {
+        ATT_TRY(att_progress_check(in->err));
         ATT_TRY(add_tensor(in, bundle, &in->entries[i]));
+    }
     return ATT_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "text/heap.h"
 #include "text/bpe_internal.h"
 #include "text/utf8.h"
@@ -278,7 +279,7 @@ static bool best_pair(bpe_trainer *t, int32_t *index, att_status *status)
     return false;
 }
 
-static att_status merge_all(bpe_trainer *t, size_t max_merges)
+static att_status merge_all(bpe_trainer *t, size_t max_merges, att_error *err)
 {
     size_t first = ATT_BPE_BYTES + t->character_count;
     if (t->min_count < 2)
@@ -292,8 +293,9 @@ static att_status merge_all(bpe_trainer *t, size_t max_merges)
         status = merge(t, index, (int32_t)token);
         if (status != ATT_OK)
             break;
+        ATT_TRY(att_progress_check(err));
     }
-    return status;
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
 /* ---- training */
@@ -323,9 +325,10 @@ static att_status train(att_bpe **out, bpe_trainer *t, size_t max_merges, att_er
         return att_fail_memory(err);
     ATT_TRY(att_bpe_new(&alphabet, t->characters, t->character_count, NULL, 0, NULL, err));
     att_status status = init_symbols(t, alphabet, err);
-    if (status == ATT_OK &&
-        (reserve_merges(t, alphabet, &max_merges) != ATT_OK || merge_all(t, max_merges) != ATT_OK))
+    if (status == ATT_OK && reserve_merges(t, alphabet, &max_merges) != ATT_OK)
         status = att_fail_memory(err);
+    if (status == ATT_OK)
+        status = merge_all(t, max_merges, err);
     att_bpe_free(alphabet);
     ATT_TRY(status);
     return att_bpe_new(out, t->characters, t->character_count, t->merges, t->merge_count, NULL,

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/quote.h"
 #include "base/string.h"
 #include "text/pretokenizer.h"
@@ -413,14 +414,22 @@ static att_status encode_token(const att_vocab *vocab, att_tokenizer_state *stat
     return att_ids_add(ids, att_vocab_id(vocab, token, length));
 }
 
+/* Tokens between two polls of the progress callback. */
+enum { POLL_TOKENS = 1024 };
+
 static att_status encode_tokens(const att_vocab *vocab, att_tokenizer_state *state,
                                 size_t max_tokens, att_ids *ids)
 {
     size_t length, start = ids->count;
     const char *token;
     att_pretokenizer splitter = split(vocab, &state->normalized);
-    while (ids->count - start < max_tokens && att_pretokenizer_next(&splitter, &token, &length))
+    for (size_t n = 1;
+         ids->count - start < max_tokens && att_pretokenizer_next(&splitter, &token, &length);
+         n++) {
         ATT_TRY(encode_token(vocab, state, ids, token, length));
+        if (n % POLL_TOKENS == 0)
+            att_progress_poll(); /* the callers of long texts check for cancel */
+    }
     return ATT_OK;
 }
 

@@ -1,4 +1,5 @@
-/* What every architecture does with the logits of its output layer. */
+/* From the logits of an output layer to log-probabilities (log-softmax) or a token (argmax); shared
+ * by all architectures. */
 #ifndef ATT_MODEL_LOG_SOFTMAX_H
 #define ATT_MODEL_LOG_SOFTMAX_H
 

@@ -1,4 +1,5 @@
-/* The parameters of RNN models, and their architectures. */
+/* The parameters of RNN models: encoder, decoder, attention and output layer by the settings; and
+ * the architectures `rnn` and `rnn-lm` for the model registry. rnn.h lists the other files. */
 #include "model/rnn.h"
 
 #include "base/error.h"

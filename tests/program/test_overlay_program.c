@@ -165,7 +165,7 @@ static void memory_may_run_out_while_a_strip_is_drawn(void **state)
 static int save_eyes(void)
 {
     att_image_encoder *eyes = NULL;
-    att_bundle *bundle = eyes_bundle(ATT_SQUEEZENET_LABELS);
+    att_bundle *bundle = encoder_bundle(ATT_SQUEEZENET_LABELS);
     att_status status = att_image_encoder_from_bundle(&eyes, bundle, "eyes", NULL);
     if (status == ATT_OK)
         status = att_image_encoder_save(eyes, eyes_path, NULL);

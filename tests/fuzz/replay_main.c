@@ -12,7 +12,7 @@ static int skip_dots(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* The input lies in a block of just its size, so that the sanitiser sees every step beyond it. */
+/* The input lies in a block of just its size, so that the sanitizer sees every step beyond it. */
 static bool replay(const char *path)
 {
     att_string file = { 0 };

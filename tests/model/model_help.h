@@ -104,7 +104,7 @@ typedef struct scene {
     att_model *model;
     att_tape *tape;
     att_batches *batches;
-    att_optimizer optimiser;
+    att_optimizer optimizer;
     int64_t steps;
 } scene;
 
@@ -128,7 +128,7 @@ static inline void scene_build(scene *s)
         att_pair_batches_new(&s->batches, &s->data.train, s->settings->batch_tokens, 1, NULL),
         ATT_OK);
     assert_int_equal(
-        att_optimizer_new(&s->optimiser, ATT_OPTIMIZER_ADAM, s->model->params.size, NULL), ATT_OK);
+        att_optimizer_new(&s->optimizer, ATT_OPTIMIZER_ADAM, s->model->params.size, NULL), ATT_OK);
     att_batches_start_epoch(s->batches, 0);
 }
 
@@ -157,7 +157,7 @@ static inline void scene_of(scene *s, const variant *row)
 
 static inline void scene_free(scene *s)
 {
-    att_optimizer_free(&s->optimiser);
+    att_optimizer_free(&s->optimizer);
     att_batches_free(s->batches);
     att_tape_free(s->tape);
     att_model_free(s->model);
@@ -192,7 +192,7 @@ static inline double scene_learn(scene *s, int epochs, const att_loss_options *l
         for (int64_t i = 0; i < att_batches_count(s->batches); i++) {
             total += scene_backward(s, att_batches_get(s->batches, i), loss_options);
             const att_optimizer_step_options step = { ++s->steps, s->settings->learning_rate, 1 };
-            att_optimizer_step(&s->optimiser, s->settings, s->model->params.value,
+            att_optimizer_step(&s->optimizer, s->settings, s->model->params.value,
                                s->model->params.grad, &step);
             att_params_mark_changed(&s->model->params);
         }

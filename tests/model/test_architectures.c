@@ -140,7 +140,7 @@ static void alignments_train_attention(void **state)
         batch.alignment = align;
         scene_backward(&s, &batch, NULL);
         const att_optimizer_step_options step = { ++s.steps, 0.02, 1 };
-        att_optimizer_step(&s.optimiser, s.settings, s.model->params.value, s.model->params.grad,
+        att_optimizer_step(&s.optimizer, s.settings, s.model->params.value, s.model->params.grad,
                            &step);
         att_params_mark_changed(&s.model->params);
         att_tape_begin(s.tape, false, 0, 0);

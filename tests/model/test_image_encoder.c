@@ -27,7 +27,7 @@ static att_image_encoder *some_encoder(void)
     att_error err = { 0 };
     att_image_encoder *encoder;
     att_bundle *bundle = encoder_bundle(ATT_SQUEEZENET_LABELS);
-    if (att_image_encoder_from_bundle(&encoder, bundle, "eyes", &err) != ATT_OK)
+    if (att_image_encoder_from_bundle(&encoder, bundle, "encoder", &err) != ATT_OK)
         fail_msg("%s", err.message);
     att_bundle_free(bundle);
     return encoder;
@@ -36,7 +36,7 @@ static att_image_encoder *some_encoder(void)
 static att_image some_image(void)
 {
     att_image p;
-    assert_int_equal(att_image_alloc(&p, 90, 70, UINT64_MAX, "picture", NULL), ATT_OK);
+    assert_int_equal(att_image_alloc(&p, 90, 70, UINT64_MAX, "image", NULL), ATT_OK);
     for (int64_t i = 0; i < p.width * p.height * ATT_RGB; i++)
         p.pixels[i] = (uint8_t)(255 * att_random_float(7, 0, (uint64_t)i));
     return p;
@@ -107,7 +107,7 @@ static void a_file_without_a_label_for_each_result_is_refused(void **state)
 static void image_encoders_and_models_are_distinguished(void **state)
 {
     (void)state;
-    char path[] = "/tmp/attend-eyes-XXXXXX";
+    char path[] = "/tmp/attend-encoder-XXXXXX";
     att_error err = { 0 };
     att_model *model;
     att_image_encoder *encoder = some_encoder(), *again;
@@ -225,7 +225,7 @@ static att_status open_and_use(void *context)
     att_tensor features = { 0 };
     float probabilities[ATT_SQUEEZENET_LABELS];
     double left;
-    att_status status = att_image_encoder_from_bundle(&encoder, t->bundle, "eyes", NULL);
+    att_status status = att_image_encoder_from_bundle(&encoder, t->bundle, "encoder", NULL);
     if (status == ATT_OK && t->features_in)
         status =
             att_image_encoder_fit(&fitted, encoder, t->features_in, t->targets, 0.01, &left, NULL);

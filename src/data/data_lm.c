@@ -53,7 +53,7 @@ static text_slice split_off_end(text_slice *all, double fraction)
 
 /* ---- reading */
 
-/* Refuses what is not text, naming the line and the byte. */
+/* Refuses text that is not UTF-8 and names the line and the byte. */
 static att_status check_text(const text_slice *from, att_error *err)
 {
     size_t good = att_line_valid_prefix(from->text, from->length);

@@ -1,5 +1,5 @@
-/* What the gradients of attention promise on any scene, on every path; beside
- * forward_promises.h. */
+/* Checks of the gradients of attention that hold on any scene and every path; see
+ * forward_promises.h for the forward pass. */
 #ifndef TESTS_ATTENTION_BACKWARD_PROMISES_H
 #define TESTS_ATTENTION_BACKWARD_PROMISES_H
 

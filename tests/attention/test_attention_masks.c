@@ -1,5 +1,5 @@
 /* A masked element has no effect, whether it is a number, NaN or infinity, forward or backward.
- * And the masks mean what docs/attention.md says. */
+ * And the masks are those that docs/attention.md defines. */
 #include "oracle.h"
 
 /* Everything a scene gives, forward and backward. */

@@ -1,4 +1,4 @@
-/* What must hold of attention whatever the numbers: equivariance, independence of batch and heads,
+/* Properties of attention that hold for any numbers: equivariance, independence of batch and heads,
  * equalities between kinds, the limits of the soft cap, special vectors, visible NaN. */
 #include "scene.h"
 

@@ -1,6 +1,6 @@
 /* Memory layout and dtype change nothing: strides of any kind, float and
- * double, column vectors, gradients that are added to. Scenes go in steps of 11,
- * which divides none of the numbers of choices, so that all of each are met. */
+ * double, column vectors, gradients that are added to. Scenes are taken in steps of 11,
+ * which is coprime to the numbers of choices, so that every choice is used. */
 #include "scene.h"
 
 #include <stdlib.h>

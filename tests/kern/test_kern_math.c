@@ -1,5 +1,5 @@
 /* The elementary functions against libm in double precision: every special value, and floats all
- * over the range. With ATTEND_EXHAUSTIVE set, every float there is (about ten minutes). */
+ * over the range. With ATTEND_EXHAUSTIVE set, all floats (about ten minutes). */
 #include "kern/check.h"
 
 #include <stdint.h>

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/string.h"
-#include "tensor/npy_header.h"
 #include "tensor/tensor.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* From the logits of an output layer to log-probabilities (log-softmax) or a token (argmax); shared
- * by all architectures. */
+/* Logits of the output layer to log-probabilities, for every architecture. */
 #ifndef ATT_MODEL_LOG_SOFTMAX_H
 #define ATT_MODEL_LOG_SOFTMAX_H
 

@@ -1,6 +1,6 @@
-/* Multi-head attention (Vaswani et al. 2017, 3.2.2; handouts 001 and 003): input projections,
- * attention per head, output projection. With kv_heads < heads it is grouped-query attention (GQA,
- * Ainslie et al. 2023): several query heads share the keys and values of one head.
+/* Multi-head attention (Vaswani et al. 2017, 3.2.2; handouts 001 and 003), self-attention or cross
+ * attention: input projections, attention per head, output projection. kv_heads < heads is
+ * grouped-query attention (GQA); one of them is multi-query attention.
  *
  * Sequences are packed, one after the other without padding: [1,N,D] for N tokens in all. */
 #ifndef ATT_NN_MULTIHEAD_ATTENTION_H

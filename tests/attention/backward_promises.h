@@ -83,7 +83,7 @@ static inline void promise_same_grad_bits(choice c, size_t count)
     att_threads_set(1);
 }
 
-/* Any one gradient alone has the bits it has among all. */
+/* A gradient computed alone has the bits that it has when all are computed. */
 static inline void promise_one_grad_alone(choice c)
 {
     backward all;

@@ -1,4 +1,4 @@
-/* The normalizers alone: closed forms, extremes, and what happens to NaN and infinities. */
+/* The normalizers alone: closed forms, extremes, NaN and infinities. */
 #include "helper.h"
 
 #include "attention/normalize.h"

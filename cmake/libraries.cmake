@@ -43,7 +43,7 @@ if(PKG_CONFIG_FOUND AND NOT ATTEND_MINIMAL)
   pkg_check_modules(RSVG QUIET IMPORTED_TARGET librsvg-2.0 cairo cairo-pdf)
 endif()
 if(NOT RSVG_FOUND)
-  list(APPEND ATTEND_WITHOUT "librsvg (PNG and PDF pictures)")
+  list(APPEND ATTEND_WITHOUT "librsvg (PNG and PDF images)")
 endif()
 
 if(ATTEND_WITHOUT)

@@ -16,7 +16,8 @@ int main(void)
     float y[4], dq[4] = { 0, 0, 0, 0 };
     att_tensor query = rows(q, 2), key = rows(k, 3), value = rows(v, 3);
     att_tensor output = rows(y, 2), output_grad = rows(ones, 2), query_grad = rows(dq, 2);
-    static att_attention_options options; /* all zero: dot score, softmax, no mask */
+    att_attention_options options =
+        ATT_INIT(att_attention_options); /* dot score, softmax, no mask */
     static att_attention_inputs in;
     static att_attention_outputs out;
     static att_attention_grads grads;

@@ -21,7 +21,8 @@ static att_tensor rows(float (*data)[ROW], int count)
 static att_status attend(float (*result)[ROW], int first, int count, float (*k)[ROW],
                          float (*v)[ROW], int keys, att_error *err)
 {
-    static att_attention_options options;
+    att_attention_options options =
+        ATT_INIT(att_attention_options); /* dot score, softmax, no mask */
     static att_attention_inputs in;
     static att_attention_outputs out;
     att_tensor q = rows(query + first, count), all_keys = rows(k, keys), all_values = rows(v, keys);

@@ -59,10 +59,13 @@ extern "C" {
  *   att_decoding_options decoding = ATT_INIT(att_decoding_options);
  *   decoding.beam = 5; */
 #ifdef __cplusplus
-#define ATT_INIT(type)                                                                             \
-    {                                                                                              \
-        sizeof(type)                                                                               \
-    }
+extern "C++" template <typename type> type att_init(void)
+{
+    type made = type();
+    made.size = sizeof made;
+    return made;
+}
+#define ATT_INIT(type) att_init<type>()
 #else
 #define ATT_INIT(type)                                                                             \
     {                                                                                              \

@@ -1,4 +1,5 @@
-/* Matching tensors against shape rules; see shape.h. */
+/* Matches the shapes of attention inputs against rules such as "B|1,T,Kq" and binds the dimension
+ * letters; a mismatch is reported by the rule that it breaks. */
 #include "attention/shape.h"
 
 #include "base/error.h"
@@ -71,15 +72,6 @@ static int rule_rank(const char *rule)
     return rank;
 }
 
-/* Whether a size is 0. (att_tensor_count() of a broadcast view may overflow.) */
-static bool is_empty(const att_tensor *tensor)
-{
-    for (int d = 0; d < tensor->rank; d++)
-        if (tensor->shape[d] == 0)
-            return true;
-    return false;
-}
-
 /* Checks that do not depend on other tensors. */
 static att_status check_tensor(const char *name, const att_tensor *tensor, const char *rule,
                                att_error *err)
@@ -93,7 +85,7 @@ static att_status check_tensor(const char *name, const att_tensor *tensor, const
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s %s has a size out of range, expected 0 to 2^32", name,
                             att_shape_to_string(text, tensor->rank, tensor->shape));
-    if (!tensor->data && !is_empty(tensor))
+    if (!tensor->data && !att_tensor_is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
                         att_shape_to_string(text, tensor->rank, tensor->shape));
     return ATT_OK;
@@ -164,7 +156,7 @@ void att_shape_set(att_shape_bindings *shapes, att_dim dim, int64_t size, const 
 att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err)
 {
     char text[ATT_SHAPE_STRING_SIZE];
-    if (is_empty(tensor))
+    if (att_tensor_is_empty(tensor))
         return ATT_OK; /* strides of an empty tensor mean nothing */
     for (int d = 0; d < tensor->rank; d++)
         if (tensor->stride[d] == 0 && tensor->shape[d] > 1)
@@ -189,7 +181,7 @@ att_status att_shape_same(const char *name, const att_tensor *tensor, const char
                         att_shape_to_string(first, like->rank, like->shape), name,
                         att_shape_to_string(second, tensor->rank, tensor->shape));
     ATT_TRY(att_shape_check_dtype(name, tensor, false, err));
-    if (!tensor->data && !is_empty(tensor))
+    if (!tensor->data && !att_tensor_is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
                         att_shape_to_string(second, tensor->rank, tensor->shape));
     return ATT_OK;

@@ -53,6 +53,22 @@ void *att_arena_alloc(att_arena *arena, size_t count, size_t size)
     return taken;
 }
 
+bool att_arena_array_grow(att_arena *arena, void **items, size_t *capacity, size_t count,
+                          size_t size)
+{
+    if (count < *capacity)
+        return true;
+    size_t bigger = *capacity ? *capacity * 2 : 8;
+    void *moved = att_arena_alloc(arena, bigger, size);
+    if (!moved)
+        return false;
+    if (count > 0)
+        memcpy(moved, *items, count * size);
+    *items = moved;
+    *capacity = bigger;
+    return true;
+}
+
 char *att_arena_strndup(att_arena *arena, const char *text, size_t length)
 {
     if (length == SIZE_MAX) {

@@ -17,6 +17,10 @@ typedef struct att_arena {
  * reached (`limit_reached` distinguishes the two). */
 void *att_arena_alloc(att_arena *arena, size_t count, size_t size);
 
+/* att_array_grow() (base/alloc.h) in an arena: the old array stays in the arena, unused. */
+bool att_arena_array_grow(att_arena *arena, void **items, size_t *capacity, size_t count,
+                          size_t size);
+
 /* A zero-terminated copy of `length` bytes. */
 char *att_arena_strndup(att_arena *arena, const char *text, size_t length);
 

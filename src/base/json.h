@@ -52,7 +52,7 @@ struct att_json {
 typedef struct att_json_limits {
     size_t size;   /* bytes of the text; default 100 million */
     size_t depth;  /* levels of nested arrays and objects; default 64 */
-    size_t string; /* bytes of one string or key after decoding; default: no limit of its own */
+    size_t string; /* bytes of one string or key after decoding; default: no separate limit */
     size_t memory; /* bytes of the tree; default 256 MiB */
 } att_json_limits;
 

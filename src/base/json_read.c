@@ -21,7 +21,6 @@ enum {
     DEFAULT_SIZE = 100 * 1000 * 1000,
     DEFAULT_DEPTH = 64,
     DEFAULT_MEMORY = 1 << 28,
-    FIRST_STACK = 64,
 };
 
 static const size_t NOTHING_OPEN = SIZE_MAX;
@@ -87,16 +86,14 @@ static att_status fail_memory(const parser *p)
 static att_status push(parser *p, att_json value)
 {
     if (p->count == p->capacity) {
-        size_t capacity = p->capacity ? 2 * p->capacity : FIRST_STACK;
         if (p->count > p->limits.memory / sizeof value) {
             p->arena->limit_reached = true; /* the arena would have to hold all of them */
             return fail_memory(p);
         }
-        att_json *stack = att_realloc(p->stack, p->count * sizeof *stack, capacity, sizeof *stack);
-        if (!stack)
+        void *stack = p->stack;
+        if (!att_array_grow(&stack, &p->capacity, p->count, sizeof value))
             return fail_memory(p);
         p->stack = stack;
-        p->capacity = capacity;
     }
     p->stack[p->count++] = value;
     return ATT_OK;

@@ -1,5 +1,7 @@
-/* Random numbers; see random.h. The logarithm, sine and cosine for the normal distribution are our
- * own: libm's differ in the last bit from one processor and version to the next. */
+/* The Philox4x32-10 generator, and uniform and normal numbers (Box and Muller 1958) made of its
+ * bits. They are initial weights, so their bits must never change: the logarithm, sine and cosine
+ * below are fixed polynomials, separate from those of base/math.h, and libm's differ in the last
+ * bit between processors and versions. */
 #include "base/random.h"
 
 #include <math.h>
@@ -88,8 +90,8 @@ static double natural_log(double x)
     return exponent * ln2_high + (log_m + exponent * ln2_low);
 }
 
-/* The point at `turn` of a full circle, in [0, 1). The nearest quarter is taken off exactly; what
- * is left is at most an eighth, where the Taylor series need nine terms. */
+/* The point at `turn` of a full circle, in [0, 1). The nearest quarter is subtracted exactly; the
+ * rest is at most an eighth, where the Taylor series need nine terms. */
 static void sincos_of_turn(double turn, double *x, double *y)
 {
     static const double cosine[] = { 1.0,

@@ -53,7 +53,7 @@ static text_slice split_off_end(text_slice *all, double fraction)
 
 /* ---- reading */
 
-/* Refuses what is not text, naming the line and the byte. */
+/* Refuses text that is not UTF-8 and names the line and the byte. */
 static att_status check_text(const text_slice *from, att_error *err)
 {
     size_t good = att_line_valid_prefix(from->text, from->length);
@@ -228,7 +228,7 @@ static att_status report_text(att_string *out, const att_data *data)
     ATT_TRY(report_slice(out, "validation", &data->valid,
                          data->held_out ? ", the end of the training file" : ""));
     ATT_TRY(att_string_printf(out, "%-12s%s, vocabulary size %d\n", "tokens",
-                              att_tokenizer_kind_name(att_vocab_tokenizer_kind(data->target_vocab)),
+                              att_token_unit_name(att_vocab_tokenizer_kind(data->target_vocab)),
                               att_vocab_size(data->target_vocab)));
     if (train->unknown_tokens > 0 || valid->unknown_tokens > 0)
         ATT_TRY(att_string_printf(

@@ -15,7 +15,7 @@ static const char *const token_names[] = {
     [ATT_TOKENIZER_BYTE] = "bytes",
 };
 
-const char *att_tokenizer_kind_name(att_tokenizer_kind tokens)
+const char *att_token_unit_name(att_tokenizer_kind tokens)
 {
     return token_names[tokens];
 }

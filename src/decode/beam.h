@@ -1,5 +1,5 @@
-/* The beam of one source: live and finished hypotheses, and options a step extends and finishes
- * them. */
+/* The beam of one source in beam search: its live and finished hypotheses, and how a step extends
+ * and finishes them. */
 #ifndef ATT_DECODE_BEAM_H
 #define ATT_DECODE_BEAM_H
 
@@ -8,7 +8,7 @@
 #include "decode/topk.h"
 
 typedef struct att_live_hypothesis {
-    int64_t node; /* its last in the tree */
+    int64_t node; /* its last node in the tree */
     int64_t row;  /* of the step before (at the start: the source) that it continues */
     int32_t token;
     int32_t sample; /* index among the samples of the source */
@@ -44,7 +44,7 @@ typedef struct att_beam {
     int32_t *history; /* tokens of one hypothesis, followed by banned tokens */
 } att_beam;
 
-/* What all beams share during a step. */
+/* The data that all beams share during a step. */
 typedef struct att_search_step {
     const att_decoding_options *options;
     att_hypothesis_tree *tree;

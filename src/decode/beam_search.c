@@ -253,7 +253,7 @@ static bool report_tokens(att_beam_search *search, const att_search_batch *batch
 
 /* ---- results */
 
-/* Gives the caller's callback its turn between two steps. */
+/* Calls the progress callback between two steps; it may cancel. */
 static att_status check_cancelled(att_error *err)
 {
     att_progress_poll();

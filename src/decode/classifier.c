@@ -1,4 +1,5 @@
-/* The labels of a batch of sources: a session of one step, cut to the label columns. */
+/* Log-probabilities of the labels for a batch of sources: a session of one step, whose result is
+ * reduced to the columns of labels. */
 #include "decode/classifier.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* Length normalization and coverage penalty of hypotheses. */
+/* Length normalization and coverage penalty of hypotheses, and the bound that ends a beam search
+ * early. */
 #include "decode/hypothesis_score.h"
 
 #include "base/math.h"
@@ -18,7 +19,7 @@ double att_length_normalize(const att_decoding_options *options, double sum, int
                        options->length_penalty);
 }
 
-/* What source token i was looked at by all the tokens of a hypothesis. */
+/* The coverage of source token i: the attention to it, summed over the tokens of a hypothesis. */
 static double coverage_of(const att_hypothesis_tree *tree, int64_t last, int64_t i)
 {
     double sum = 0;
@@ -28,26 +29,27 @@ static double coverage_of(const att_hypothesis_tree *tree, int64_t last, int64_t
     return sum;
 }
 
-/* A token that was not looked at at all would make the rank -inf, and all of its kind equal. */
+/* A source token without any attention would make the score -inf, and all such hypotheses equal:
+ * the coverage is bounded from below. */
 static double log_coverage(double sum)
 {
-    const double least = 1e-9;
-    return att_log(sum < least ? least : sum > 1 ? 1 : sum);
+    const double min_coverage = 1e-9;
+    return att_log(sum < min_coverage ? min_coverage : sum > 1 ? 1 : sum);
 }
 
 double att_hypothesis_score(const att_decoding_options *options, const att_hypothesis_tree *tree,
                             int64_t last, double sum, int64_t count, int64_t length)
 {
-    double rank = att_length_normalize(options, sum, count), coverage = 0;
+    double score = att_length_normalize(options, sum, count), coverage = 0;
     if (options->coverage_penalty == 0 || !tree->has_attention)
-        return rank;
+        return score;
     for (int64_t i = 0; i < length; i++)
         coverage += log_coverage(coverage_of(tree, last, i));
-    return rank + options->coverage_penalty * coverage;
+    return score + options->coverage_penalty * coverage;
 }
 
 double att_hypothesis_score_bound(const att_decoding_options *options, double sum, int64_t count,
-                                  int64_t most)
+                                  int64_t max_count)
 {
-    return att_length_normalize(options, sum, sum < 0 ? most : count);
+    return att_length_normalize(options, sum, sum < 0 ? max_count : count);
 }

@@ -10,14 +10,13 @@ double att_length_normalize(const att_decoding_options *options, double sum, int
 
 /* The score of a finished hypothesis whose last node is `last`, over a source of `length`: the
  * above plus the coverage penalty times Σ log(min(attention to each source token, 1)), which is at
- * max 0.
- */
+ * most 0. */
 double att_hypothesis_score(const att_decoding_options *options, const att_hypothesis_tree *tree,
                             int64_t last, double sum, int64_t count, int64_t length);
 
-/* An upper bound of the score of a live hypothesis of `sum` with up to `max` tokens: its sum does
- * not grow, and the length norm is largest at the end. */
+/* An upper bound of the score of a live hypothesis of `sum` with up to `max_count` tokens: its sum
+ * does not grow, and the length norm is largest at the end. */
 double att_hypothesis_score_bound(const att_decoding_options *options, double sum, int64_t count,
-                                  int64_t max);
+                                  int64_t max_count);
 
 #endif

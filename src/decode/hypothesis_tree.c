@@ -1,4 +1,4 @@
-/* The nodes of hypotheses and the attention stored with them. */
+/* The hypothesis tree: nodes with backpointers, and the attention weights stored with them. */
 #include "decode/hypothesis_tree.h"
 
 #include "base/alloc.h"
@@ -25,7 +25,7 @@ void att_hypothesis_tree_free(att_hypothesis_tree *tree)
     *tree = (att_hypothesis_tree){ 0 };
 }
 
-/* Room for so many floats, of which the first `used` are kept. */
+/* Reserves room for `wanted` floats and keeps the first `used`. */
 static bool floats_reserve(att_float_buffer *floats, size_t used, size_t wanted)
 {
     if (wanted <= floats->capacity)
@@ -136,8 +136,8 @@ void att_hypothesis_tree_tokens(const att_hypothesis_tree *tree, int64_t last, i
 
 /* ---- hypotheses */
 
-/* Rows of what was looked at, one for each node of a chain of `count`: of [maps,S], the first
- * `length` places of each map. */
+/* Copies the attention of each node of a chain of `count`: of a row [maps,S], the first `length`
+ * columns of each map. */
 static const float *copy_attention_rows(const att_hypothesis_tree *tree, const float *from,
                                         int64_t maps, int64_t last, int64_t count, int64_t length,
                                         att_arena *arena)

@@ -24,8 +24,8 @@ typedef struct att_float_buffer {
 
 /* Which attention weights to keep. */
 typedef struct att_keep_attention {
-    bool selected;  /* for each token one row over the source: of `layer` and `head` */
-    bool all_heads; /* those of every layer and head too */
+    bool selected;  /* one row of weights per token: of `layer` and `head` */
+    bool all_heads; /* also the weights of every layer and head */
     int64_t layer;  /* from 1; 0: the last */
     int64_t head;   /* from 1; 0: the mean of the layer's heads */
 } att_keep_attention;

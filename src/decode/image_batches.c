@@ -26,11 +26,6 @@ att_status att_image_batches_check(const att_model *model, const att_image_grids
                     (long long)grids->columns, (long long)grids->depth);
 }
 
-int64_t att_image_batches_cells(const att_model *model, const att_image_grids *grids)
-{
-    return att_image_grid_cells(model->settings, grids);
-}
-
 att_status att_image_batches_open(att_image_batches *out, const att_model *model,
                                   const att_image_grids *grids, const att_decoding_options *options,
                                   att_error *err)
@@ -41,7 +36,7 @@ att_status att_image_batches_open(att_image_batches *out, const att_model *model
     ATT_TRY(att_image_batches_check(model, grids, err));
     if (out->options.max_output_length == 0 && out->options.max_length_ratio == 0)
         out->options.max_output_length = DEFAULT_MAX_TOKENS;
-    out->cells = att_image_batches_cells(model, grids);
+    out->cells = att_image_grid_cells(model->settings, grids);
     out->batch =
         att_alloc(ATT_IMAGE_BATCH_SIZE, (size_t)att_image_grids_stride(grids) * sizeof *out->batch);
     if (!out->batch)

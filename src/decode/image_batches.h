@@ -21,9 +21,6 @@ typedef struct att_image_batches {
 att_status att_image_batches_check(const att_model *model, const att_image_grids *grids,
                                    att_error *err);
 
-/* Cells of an image after the model's convolutions: its source length. */
-int64_t att_image_batches_cells(const att_model *model, const att_image_grids *grids);
-
 /* Opens a search over images, which must outlive it. Captions never contain the unknown token: an
  * image has no source token that could replace it. Release with att_image_batches_close(), also
  * after a failure. */

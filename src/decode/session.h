@@ -17,7 +17,7 @@ struct att_session {
     float *averaged;             /* [rows,V], for several models */
     size_t averaged_capacity;    /* floats in it */
 
-    /* What session_api.c needs to check arguments and to describe the sources. */
+    /* For session_api.c: to check arguments and to describe the sources. */
     bool want_attention, want_hidden;
     int32_t start_token;
     int64_t max_source_length; /* 0: no limit */

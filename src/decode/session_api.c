@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/minmax.h"
 #include "base/progress.h"
+#include "data/batch_captions.h"
 #include "decode/image_batches.h"
 #include "decode/requests.h"
 #include "decode/session.h"
@@ -185,7 +186,7 @@ static att_status start_grids(att_session *session, const att_image_grids *grids
     for (int64_t i = 0; i < grids->count; i++)
         memcpy(batch + (size_t)i * stride, att_image_grids_get(grids, i), stride * sizeof *batch);
     ATT_TRY(reset_sources(session, (size_t)grids->count, 0, err));
-    session->source_length = att_image_batches_cells(session->model, grids);
+    session->source_length = att_image_grid_cells(session->model->settings, grids);
     for (int64_t i = 0; i < grids->count; i++)
         session->source_lengths[i] = session->source_length;
     return start(session,

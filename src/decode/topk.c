@@ -1,4 +1,4 @@
-/* A bounded heap of the best candidates. */
+/* A bounded heap of the best candidates: the top k of a beam search step and of sampling. */
 #include "decode/topk.h"
 
 #include "base/minmax.h"

@@ -58,7 +58,7 @@ typedef void att_kern_tile_weights(float *scores, size_t lanes, size_t keys, con
 typedef void att_kern_tile_combine(float *sums, size_t stride, size_t queries, const float *keep,
                                    const float *weights, size_t lanes, att_matrix_view values);
 
-/* The `keep` that adds to what is there. */
+/* The `keep` that adds to the existing values. */
 extern const float att_tile_ones[ATT_TILE_LANES];
 
 /* The same over the pairs that bit q of allow[j] allows: others are skipped, not multiplied by

@@ -103,7 +103,7 @@ static void run_few_rows(const att_matmul_call *p, att_matmul_block block, const
     run_depth(p, block, a, b);
 }
 
-/* The same for more rows: what is packed is used while it is in the first caches. */
+/* The same for more rows: packed panels are used while they are in the L1 and L2 caches. */
 static void run_transposing(const att_matmul_call *p, att_matmul_block all, const float *a,
                             const float *b)
 {

@@ -1,8 +1,8 @@
 /* BLEU (Papineni et al., "BLEU: a method for automatic evaluation of machine translation", 2002),
  * with the choices of sacreBLEU (Post, "A call for clarity in reporting BLEU scores", 2018):
- * n-ngrams of up to 4 words, the reference that is closest in length, exponential smoothing (the
+ * n-grams of up to 4 words, the reference that is closest in length, exponential smoothing (the
  * k-th order without a match counts as 1 / 2^k matches). BLEU-1 to BLEU-4 are the unsmoothed
- * metrics of image captions, with n-ngrams of up to 1, 2, 3 and 4 words (Chen et al., "Microsoft
+ * metrics of image captions, with n-grams of up to 1, 2, 3 and 4 words (Chen et al., "Microsoft
  * COCO captions", 2015).
  */
 #include "metrics/metric_spec.h"
@@ -57,7 +57,7 @@ static double brevity_penalty(double hypothesis, double reference)
 double att_bleu_score(const double *stats)
 {
     double logs = 0, halves = 1;
-    if (stats[MATCHED] == 0) /* longer n-ngrams cannot match either */
+    if (stats[MATCHED] == 0) /* longer n-grams cannot match either */
         return 0;
     for (int n = 0; n < ORDER; n++) {
         double matched = stats[MATCHED + n], total = stats[TOTAL + n];
@@ -71,7 +71,7 @@ double att_bleu_score(const double *stats)
            att_exp(logs / ORDER);
 }
 
-/* N-ngrams of up to `order` words; 0 if an order has no match. */
+/* N-grams of up to `order` words; 0 if an order has no match. */
 static double score_unsmoothed(const double *stats, int order)
 {
     double logs = 0;

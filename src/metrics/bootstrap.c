@@ -1,4 +1,4 @@
-/* Bootstrap resampling of lines; see bootstrap.h. */
+/* Bootstrap resampling of the lines of a test set, on several threads. */
 #include "metrics/bootstrap.h"
 
 #include "base/alloc.h"

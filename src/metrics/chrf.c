@@ -1,6 +1,6 @@
 /* chrF (Popović, "chrF: character n-gram F-score for automatic MT evaluation", 2015) and chrF++,
- * which adds word n-ngrams ("chrF++: words helping character n-ngrams", 2017): precision and recall
- * of character n-ngrams, averaged over the orders that both sides have, combined to F2 (recall
+ * which adds word n-grams ("chrF++: words helping character n-grams", 2017): precision and recall
+ * of character n-grams, averaged over the orders that both sides have, combined to F2 (recall
  * counts twice). Of several references, the one with the best score counts, line by line. */
 #include "metrics/metric_spec.h"
 

@@ -1,5 +1,5 @@
 /* CIDEr-D (Vedantam et al., "CIDEr: consensus-based image description evaluation", 2015), as
- * published for captions: hypothesis and reference are TF-IDF vectors of their n-ngrams of 1 to 4
+ * published for captions: hypothesis and reference are TF-IDF vectors of their n-grams of 1 to 4
  * words, where the document frequency is the number of images whose references have the n-gram. The
  * score is their cosine, with counts of the hypothesis clipped to those of the reference, times a
  * Gaussian penalty on the difference of their lengths, averaged over references and orders, times
@@ -17,7 +17,7 @@ enum { ORDER = 4, SUM = 0, LINES = 1 };
 
 static const double SIGMA = 6, SCALE = 1000;
 
-/* All n-ngrams of one line, of the hypothesis and of its references. */
+/* All n-grams of one line, of the hypothesis and of its references. */
 typedef struct tfidf_vectors {
     size_t count;
     int *order;         /* [count] n of the n-gram, less one */

@@ -21,9 +21,9 @@ typedef enum att_symbol_kind {
     ATT_SYMBOLS_TOKENS,     /* words by the tokenizer that was chosen */
     ATT_SYMBOLS_WORDS,      /* whitespace-separated words */
     ATT_SYMBOLS_CHARACTERS, /* code points without white space */
-    ATT_SYMBOLS_CHRF,    /* words of chrF++: a punctuation mark at one end is a word of its own */
-    ATT_SYMBOLS_CAPTION, /* words of captions: without punctuation */
-    ATT_SYMBOLS_LINE,    /* code points, with white space inside the line as one space */
+    ATT_SYMBOLS_CHRF,       /* words of chrF++: a punctuation mark at one end is a separate word */
+    ATT_SYMBOLS_CAPTION,    /* words of captions: without punctuation */
+    ATT_SYMBOLS_LINE,       /* code points, with white space inside the line as one space */
 } att_symbol_kind;
 
 /* One line: the hypothesis and its references. */

@@ -1,5 +1,5 @@
-/* N-grams in a hash table; see ngrams.h. An n-gram is found through the node of its first n - 1
- * symbols, so every order costs one look-up. */
+/* N-grams in a hash table. An n-gram is found through the node of its first n - 1 symbols, so every
+ * order costs one lookup. */
 #include "metrics/ngrams.h"
 
 #include "base/alloc.h"

@@ -261,7 +261,7 @@ static double sum_and_score(const att_metric_spec *spec, const double *stats, si
     return spec->score(sum);
 }
 
-/* "nrefs:5", or "nrefs:var" if lines have different stats of references. */
+/* "nrefs:5", or "nrefs:var" if lines have different numbers of references. */
 static void write_reference_count(char *out, size_t size, const att_hypotheses *texts)
 {
     snprintf(out, size, "nrefs:%zu", texts->reference_count);

@@ -1,4 +1,5 @@
-/* Lines as symbols; see symbols.h. */
+/* Splits a line into the symbols that a metric compares: words, words of captions, or code points.
+ */
 #include "metrics/symbols.h"
 
 #include "base/error.h"
@@ -126,8 +127,8 @@ static bool is_caption_punctuation(char byte)
     return byte != '\0' && strchr(".,:;?!-'\"`()[]{}", byte) != NULL;
 }
 
-/* The length in bytes of a clitic at the end of a word ("n't", "'s", …), which is a word of its
- * own; 0: none. */
+/* The length in bytes of a clitic at the end of a word ("n't", "'s", …), which is a separate word;
+ * 0: none. */
 static size_t find_clitic(const char *word, size_t size)
 {
     static const char *const clitics[] = { "n't", "'re", "'ve", "'ll", "'s", "'d", "'m" };

@@ -1,4 +1,4 @@
-/* Edit distances of tokens and words, added up over lines; see token_metrics.h. */
+/* Edit distances of tokens and words, added up over lines, and the rates computed from the sums. */
 #include "metrics/token_metrics.h"
 
 #include "base/alloc.h"

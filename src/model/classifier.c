@@ -1,4 +1,5 @@
-/* What all classifiers share: pooling, logits of the labels, loss, and the decoder interface. */
+/* The parts that all classifiers share: pooling, logits of the labels, loss, and the decoder
+ * interface (a single step). classifier.h lists the architectures. */
 #include "model/classifier.h"
 
 #include "base/alloc.h"
@@ -9,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The random stream of dropout, apart from those of encoders. */
+/* The random stream of dropout; differs from the streams of encoders. */
 #define DROPOUT_SENTENCE (UINT64_C(1) << 60)
 
 /* ---- parameters */

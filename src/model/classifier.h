@@ -1,7 +1,7 @@
 /* Classifiers: an encoder reads the sentence, pooling makes one vector of it (nn/pooling.h), and a
  * linear layer computes the logits of the labels. Private to these files:
  *
- *   classifier.c              what all share: loss, decoding (a single step), the output layer
+ *   classifier.c              the shared parts: loss, decoding (a single step), the output layer
  *   rnn_classifier.c          RNN encoder
  *   transformer_classifier.c  Transformer encoder
  *   cnn_classifier.c          convolutions
@@ -14,7 +14,7 @@
 
 typedef struct att_classifier_network att_classifier_network;
 
-/* Encodes sentences. */
+/* Encodes the sentences of `sources` into token states for pooling. */
 typedef void att_sentence_encode(const att_classifier_network *parts, att_tape *tape,
                                  const att_sources *sources, att_encoded_batch *out);
 

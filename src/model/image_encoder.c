@@ -1,4 +1,5 @@
-/* The image encoder in files and in memory. image_encoder_run.c runs it. */
+/* Loads and saves the image encoder as a .safetensors file, and makes copies of it with a
+ * projection. image_encoder_run.c runs it on an image, image_encoder_fit.c fits the projection. */
 #include "model/image_encoder.h"
 
 #include "base/alloc.h"
@@ -209,7 +210,8 @@ static att_status copy_labels(att_image_encoder *out, const att_image_encoder *f
     return out->labels ? ATT_OK : att_fail_memory(err);
 }
 
-/* The parameters of the projection come last, so the block of values begins with the network's. */
+/* The parameters of the projection come last, so the values of the network are the first part of
+ * the block of values. */
 att_status att_image_encoder_with_projection(att_image_encoder **out,
                                              const att_image_encoder *encoder, int64_t depth,
                                              att_error *err)

@@ -1,7 +1,7 @@
 /* The image encoder: SqueezeNet v1.0 with its labels and, optionally, a linear projection of its
- * features (att_image_encoder_fit). Immutable once it is made; each call has a tape of its own.
+ * features (att_image_encoder_fit). Immutable after it is built; each call uses its own tape.
  *
- * Its file holds the tensors of the network, "features.weight" and "features.bias" where there is a
+ * The file holds the tensors of the network, "features.weight" and "features.bias" if there is a
  * projection, and the labels, one per line, in the metadata. */
 #ifndef ATT_MODEL_IMAGE_ENCODER_H
 #define ATT_MODEL_IMAGE_ENCODER_H

@@ -48,7 +48,7 @@ static att_status center(double **out, double **mean, const att_tensor *in, att_
 static void multiply(double *sums, const double *x, int64_t a, const double *y, int64_t b,
                      int64_t rows)
 {
-    for (int64_t n = 0; n < rows; n++)
+    for (int64_t n = 0; n < rows; n++, att_progress_poll())
         for (int64_t i = 0; i < a; i++) {
             double factor = x[n * a + i];
             for (int64_t j = 0; j < b; j++)

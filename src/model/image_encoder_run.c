@@ -1,4 +1,5 @@
-/* Runs the image encoder on one image: class probabilities, or features. */
+/* Runs the image encoder on one image: class probabilities, or the features that
+ * caption models read. */
 #include "model/image_encoder.h"
 
 #include "base/alloc.h"
@@ -10,8 +11,8 @@
 
 #include <string.h>
 
-/* ---- tapes. A call takes the idle tape, or makes one, and gives it back: so calls on several
- * threads share nothing, and a loop over images uses one tape's memory again and again. */
+/* ---- tapes. A call takes the idle tape, or makes one, and returns it at the end. So calls on
+ * several threads share nothing, and a loop over images reuses the memory of one tape. */
 
 static att_status take_tape(att_tape **out, const att_image_encoder *encoder, att_error *err)
 {
@@ -19,7 +20,7 @@ static att_status take_tape(att_tape **out, const att_image_encoder *encoder, at
     return *out ? ATT_OK : att_tape_new(out, &encoder->params, err);
 }
 
-static void give_tape_back(const att_image_encoder *encoder, att_tape *tape)
+static void return_tape(const att_image_encoder *encoder, att_tape *tape)
 {
     att_tape_free(atomic_exchange(encoder->idle_tape, tape));
 }
@@ -66,7 +67,7 @@ att_status att_image_encoder_classify(float *out, const att_image_encoder *encod
     if (status == ATT_OK)
         status = att_progress_check(err);
     att_progress_end(&scope);
-    give_tape_back(encoder, tape);
+    return_tape(encoder, tape);
     return status;
 }
 
@@ -102,6 +103,6 @@ att_status att_image_encoder_features(att_tensor *out, const att_image_encoder *
     att_progress_end(&scope);
     if (status != ATT_OK)
         att_tensor_free(out);
-    give_tape_back(encoder, tape);
+    return_tape(encoder, tape);
     return status;
 }

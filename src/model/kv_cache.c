@@ -1,4 +1,5 @@
-/* The paged KV cache: pages with reference counts, a page table per row, and gathering. */
+/* The paged KV cache: pages with reference counts, a page table per row, copy on write, and
+ * gathering the keys and values of all rows for one layer. */
 #include "model/kv_cache.h"
 
 #include "base/alloc.h"
@@ -184,7 +185,8 @@ static int64_t copy_on_write(att_kv_cache *cache, int64_t number)
     return own;
 }
 
-/* On failure rows hold fewer pages than they need, and none twice: the cache can be reset. */
+/* After a failure rows hold fewer pages than they need, and each page is counted once: the cache
+ * can be reset. */
 att_status att_kv_cache_advance(att_kv_cache *cache, int64_t rows, const int64_t *order,
                                 att_error *err)
 {

@@ -44,7 +44,7 @@ static att_status print_value(att_string *out, const att_json *value)
         return att_string_printf(out, "  %-*s %s\n", ATT_INFO_KEY_WIDTH, value->key,
                                  value->boolean ? "yes" : "no");
     default:
-        return ATT_OK; /* objects are for programs */
+        return ATT_OK; /* objects are left out of the text; `info --json` has them */
     }
 }
 

@@ -100,8 +100,8 @@ att_status att_model_read_bundle(att_bundle **out, const void *bytes, size_t siz
 /* Refuses a bundle that is not a model of ATT_MODEL_FORMAT. */
 att_status att_model_check_format(const att_bundle *bundle, const char *name, att_error *err);
 
-/* Reads a model from a bundle; `name` is the file in errors, which name what is missing, unknown or
- * of the wrong shape. */
+/* Reads a model from a bundle; `name` is the file in errors, which name the tensor or key that is
+ * missing, unknown or of the wrong shape. */
 att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,
                                  att_error *err);
 

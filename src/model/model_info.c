@@ -17,12 +17,6 @@ static size_t value_count(const att_params *params)
     return count;
 }
 
-/* The tokenizer of a vocabulary, as the settings name it. */
-static const char *tokenizer_kind_name(const att_vocab *vocab)
-{
-    return att_setting_find("source-tokens")->choices[att_vocab_tokenizer_kind(vocab)];
-}
-
 /* ---- text */
 
 /* Prints the key of a setting and its value; nothing for a setting without a value. */
@@ -88,7 +82,8 @@ static att_status parameter_lines(att_string *out, const att_params *params)
 static att_status vocabulary_line(att_string *out, const char *name, const att_vocab *vocab)
 {
     return att_string_printf(out, "  %-*s %d, tokens: %s\n", ATT_INFO_KEY_WIDTH, name,
-                             att_vocab_size(vocab), tokenizer_kind_name(vocab));
+                             att_vocab_size(vocab),
+                             att_tokenizer_kind_names[att_vocab_tokenizer_kind(vocab)]);
 }
 
 static att_status info_text(att_string *out, const att_model *model)
@@ -117,7 +112,7 @@ static att_status info_text(att_string *out, const att_model *model)
 static void put_vocabulary(att_json_writer *out, const char *key, const att_vocab *vocab)
 {
     att_json_begin_object(out, key);
-    att_json_put_string(out, "tokens", tokenizer_kind_name(vocab));
+    att_json_put_string(out, "tokens", att_tokenizer_kind_names[att_vocab_tokenizer_kind(vocab)]);
     att_json_put_integer(out, "size", att_vocab_size(vocab));
     att_json_end(out);
 }

@@ -26,7 +26,7 @@ static att_status copy_settings(att_settings **out, const att_settings *from, at
     return ATT_OK;
 }
 
-/* What the model will own. */
+/* The copies that the new model takes ownership of. */
 typedef struct owned_parts {
     att_settings *settings;
     att_vocab *source, *target;
@@ -150,8 +150,8 @@ static att_status add_tensors(att_bundle *out, const att_model *model, const att
     return ATT_OK;
 }
 
-/* The new model is read from what the file of the old one would hold, with the new values in it: so
- * it owns its settings and vocabularies, and its values are checked as those of a file are. */
+/* The new model is read from a bundle: that of the old model's file, with the new values. So it
+ * owns its settings and vocabularies, and its values are checked like those of a file. */
 att_status att_model_replace_tensors(att_model **out, const att_model *model,
                                      const att_bundle *tensors, att_error *err)
 {

@@ -1,4 +1,5 @@
-/* The parameters of RNN models, and their architectures. */
+/* The parameters of RNN models: encoder, decoder, attention and output layer by the settings; and
+ * the architectures `rnn` and `rnn-lm` for the model registry. rnn.h lists the other files. */
 #include "model/rnn.h"
 
 #include "base/error.h"
@@ -58,8 +59,8 @@ static att_status check(const att_settings *settings, att_error *err)
 
 static void init_network(att_rnn_network *parts, const att_settings *settings)
 {
-    bool pictures = att_settings_model_type(settings) == ATT_MODEL_CAPTION;
-    parts->encode = pictures ? att_rnn_encode_image : att_rnn_encode_tokens;
+    bool images = att_settings_model_type(settings) == ATT_MODEL_CAPTION;
+    parts->encode = images ? att_rnn_encode_image : att_rnn_encode_tokens;
     parts->layers = (int)settings->layers;
     parts->has_encoder = true;
     parts->fixed_context = settings->attention == ATT_MECHANISM_FIXED;

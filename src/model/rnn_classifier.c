@@ -22,7 +22,7 @@ static att_status check(const att_settings *settings, att_error *err)
         return att_fail(
             err, ATT_BAD_INPUT, NULL,
             "pool stop needs bidirectional no: the backward direction reads the stop token "
-            "first, when it knows nothing of the sentence");
+            "first, before any word of the sentence");
     return att_classifier_check(settings, err);
 }
 

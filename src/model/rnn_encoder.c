@@ -1,4 +1,5 @@
-/* RNN layers over a source, in one or both directions. */
+/* The RNN encoder: layers over the source tokens, in one direction or bidirectional, and the
+ * bridges from their final states to the initial states of the decoder. */
 #include "model/rnn_encoder.h"
 
 #include "base/error.h"

@@ -1,4 +1,6 @@
-/* The parameters of Transformer models, and their architectures. */
+/* The parameters of Transformer models: embeddings, encoder and decoder layers and output layer by
+ * the settings; and the architectures `transformer` and `transformer-lm` for the model registry.
+ * transformer.h lists the other files. */
 #include "model/transformer.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* A classifier whose encoder is a Transformer encoder. */
+/* A classifier with a Transformer encoder; classifier.c has the rest. */
 #include "model/classifier.h"
 #include "model/transformer.h"
 

@@ -1,11 +1,12 @@
-/* The attention of an RNN decoder: mechanisms, parameters and their run on a tape. */
+/* The attention of an RNN decoder: the parts of each mechanism (dot, general, additive, location,
+ * local, coverage), its parameters, and its run on a tape. */
 #include "nn/decoder_attention.h"
 
 #include "base/error.h"
 
 #define PREFIX "attention"
 
-/* What each mechanism consists of. */
+/* The parts of each mechanism. */
 static const struct {
     att_score score;
     bool projects_keys; /* general: qᵀ W k is the dot product of q and W k, so that keys = W values
@@ -100,7 +101,8 @@ att_node *att_decoder_attention_keys(const att_decoder_attention *attention, att
     return values;
 }
 
-/* The inputs of the score; the additive score's query is projected here, as its keys were. */
+/* The inputs of the score; projects the query of the additive score, whose keys are projected
+ * already. */
 static att_attention_op_inputs score_inputs(const att_decoder_attention *attention, att_tape *tape,
                                             att_node *query)
 {
@@ -144,7 +146,7 @@ static att_node *coverage_bias(const att_decoder_attention *attention, att_tape 
 }
 
 /* One attention for all queries [B,T,N]. Where gradients flow through the weights, they are a node
- * and the context is a product with them; elsewhere they are computed again if wanted. */
+ * and the context is a product with them; otherwise they are computed again on demand. */
 static void run_attention(const att_decoder_attention *attention, att_tape *tape,
                           const att_memory *memory, att_node *query, att_node *bias,
                           att_decoder_attention_step *step)
@@ -176,7 +178,7 @@ static void run_attention(const att_decoder_attention *attention, att_tape *tape
                         (int64_t[]){ query->shape[0], query->shape[1], memory->values->shape[1] });
 }
 
-/* The same on padded queries; the results are brought back to rows. */
+/* The same on padded queries; the results are unpadded to rows. */
 static void run_padded_attention(const att_decoder_attention *attention, att_tape *tape,
                                  const att_memory *memory, att_node *query, att_node *bias,
                                  att_decoder_attention_step *step)

@@ -1,4 +1,4 @@
-/* Token embeddings: parameters, positions, dropout by token. */
+/* Token embeddings: the table, learned or sinusoidal positions, and dropout per token. */
 #include "nn/embedding.h"
 
 #include "base/error.h"

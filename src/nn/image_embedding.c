@@ -1,4 +1,5 @@
-/* Image embedding: its parameters and its run on a tape. */
+/* The image embedding of caption models: its parameters, from the settings and the size of the
+ * images, and its run on a tape. */
 #include "nn/image_embedding.h"
 
 #include "base/error.h"

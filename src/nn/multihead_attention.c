@@ -1,4 +1,5 @@
-/* Multi-head attention: its parameters and its run on a tape. */
+/* Multi-head and grouped-query attention: the projections of queries, keys and values, RoPE, and
+ * the run on a tape. */
 #include "nn/multihead_attention.h"
 
 /* Queries, keys and values come from one matrix, so that rows are read once and the product is

@@ -1,4 +1,5 @@
-/* Adding the parameters of layers, by kind. */
+/* Adds the parameters of layers: matrices, vectors, biases and embedding tables, each with its
+ * initial values. */
 #include "nn/param_builder.h"
 
 #include "base/error.h"

@@ -21,7 +21,7 @@ int att_build_param(att_param_builder *builder, const att_param *like, const cha
                     const char *name);
 
 /* A weight matrix [rows,columns] with the initial values of Glorot and Bengio (2010), used in
- * products x w. `packing` says otherwise: the ATT_PACK_* forms that inference reads. */
+ * products x w; or used otherwise, with `packing` the ATT_PACK_* forms that inference reads. */
 int att_build_matrix(att_param_builder *builder, int64_t rows, int64_t columns, const char *prefix,
                      const char *name);
 int att_build_matrix_packed(att_param_builder *builder, int64_t rows, int64_t columns,

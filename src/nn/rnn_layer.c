@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* A weight matrix of all gates. The initial range depends on the width of one gate, not of all,
- * because each gate is a matrix of its own. */
+ * because each gate is a separate matrix. */
 static int gate_matrix(att_param_builder *builder, int64_t rows, const att_rnn_layer *layer,
                        const char *prefix, const char *name)
 {

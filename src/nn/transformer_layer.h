@@ -12,7 +12,7 @@ typedef struct att_norm_layer {
     int bias; /* [D], or ATT_NO_PARAM: RMS norm */
 } att_norm_layer;
 
-/* What surrounds a sublayer. */
+/* The norm, residual connection and dropout around a sublayer. */
 typedef struct att_sublayer {
     att_norm_layer pre_norm, post_norm;
     bool residual;

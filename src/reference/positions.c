@@ -1,4 +1,4 @@
-/* Sinusoidal and rotary positions in double precision. */
+/* Sinusoidal positions, RoPE and the window of local attention in double precision. */
 #include "reference/positions.h"
 
 #include "base/math.h"
@@ -48,5 +48,15 @@ void att_reference_rope(double *y, const double *x, int64_t rows, int64_t width,
                       positions[i], base);
         for (int64_t j = heads * head_size; j < width; j++)
             y[i * width + j] = x[i * width + j];
+    }
+}
+
+void att_reference_local_window(double *bias, int64_t keys, double place, int64_t length,
+                                double deviation)
+{
+    double center = (double)length * place;
+    for (int64_t s = 0; s < keys; s++) {
+        double distance = (double)s - center;
+        bias[s] = -distance * distance / (2 * deviation * deviation);
     }
 }

@@ -1,5 +1,5 @@
-/* Positions in double precision: sinusoidal position vectors and rotary position embedding (RoPE).
- * The tape's operations round these very numbers to float. */
+/* Positions in double precision: sinusoidal position vectors, rotary position embedding (RoPE) and
+ * the window of local attention. The tape's operations round these very numbers to float. */
 #ifndef ATT_REFERENCE_POSITIONS_H
 #define ATT_REFERENCE_POSITIONS_H
 
@@ -23,5 +23,11 @@ double att_reference_rope_angle(int64_t position, int64_t pair, int64_t head_siz
  * after the heads are copied. */
 void att_reference_rope(double *y, const double *x, int64_t rows, int64_t width, int64_t heads,
                         int64_t head_size, const int32_t *positions, double base);
+
+/* Local attention with a predicted center (Luong et al. 2015, 3.2, "local-p"): the bias
+ * -(s - p)² / (2 deviation²) of keys s = 0 … keys-1 for one query. The center p is length * place:
+ * `place` in (0, 1) is the predicted fraction of a source of `length` tokens. */
+void att_reference_local_window(double *bias, int64_t keys, double place, int64_t length,
+                                double deviation);
 
 #endif

@@ -103,11 +103,11 @@ static int nearest_256(att_rgb c)
 {
     static const int steps[6] = { 0, 95, 135, 175, 215, 255 };
     int r = cube_step(c.red), g = cube_step(c.green), b = cube_step(c.blue);
-    int grey = (c.red + c.green + c.blue) / 3;
-    int grey_step = grey < 8 ? 0 : grey > 238 ? 23 : (grey - 3) / 10;
-    int level = 8 + 10 * grey_step;
+    int gray = (c.red + c.green + c.blue) / 3;
+    int gray_step = gray < 8 ? 0 : gray > 238 ? 23 : (gray - 3) / 10;
+    int level = 8 + 10 * gray_step;
     if (distance(c, level, level, level) < distance(c, steps[r], steps[g], steps[b]))
-        return 232 + grey_step;
+        return 232 + gray_step;
     return 16 + 36 * r + 6 * g + b;
 }
 

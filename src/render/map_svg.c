@@ -254,8 +254,8 @@ static void put_key_labels(struct drawing *d)
 static void put_axes(struct drawing *d, int64_t panel)
 {
     const att_map *map = d->map;
-    int64_t labelled = map->panels > 1 || map->panel_labels;
-    int64_t key_y = -d->layout.top + (labelled ? ATT_SVG_PANEL_LABEL_ROOM : 0) + ATT_SVG_FONT;
+    int64_t labeled = map->panels > 1 || map->panel_labels;
+    int64_t key_y = -d->layout.top + (labeled ? ATT_SVG_PANEL_LABEL_ROOM : 0) + ATT_SVG_FONT;
     att_put(d->out, "<g fill=\"#666\" text-anchor=\"middle\">\n");
     att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">",
              map->keys * d->layout.cell_width / 2, key_y);
@@ -264,7 +264,7 @@ static void put_axes(struct drawing *d, int64_t panel)
              -d->layout.left + ATT_SVG_FONT, map->queries * d->layout.cell_height / 2);
     att_put_xml(d->out, att_map_query_name(map));
     att_put(d->out, "</text>\n</g>\n");
-    if (!labelled)
+    if (!labeled)
         return;
     att_putf(d->out,
              "<text x=\"%" PRId64 "\" y=\"%" PRId64

@@ -24,7 +24,7 @@ typedef struct att_svg_layout {
     int64_t top;      /* room for its key labels */
     int64_t right;    /* room for slanted labels beyond the right edge */
     bool slanted;
-    int64_t query_step; /* a label is shown every so many cells */
+    int64_t query_step; /* every query_step-th cell has a label */
     int64_t key_step;
     int64_t panel_width; /* including its labels */
     int64_t panel_height;

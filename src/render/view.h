@@ -1,5 +1,5 @@
-/* Selection of what is shown of a trace: steps and fields by name, rows and heads by number, and
- * the first and last rows and columns of large matrices. */
+/* Selects the part of a trace that is displayed: steps and fields by name, rows and heads by
+ * number, and the first and last rows and columns of large matrices. */
 #ifndef ATT_RENDER_VIEW_H
 #define ATT_RENDER_VIEW_H
 

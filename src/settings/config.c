@@ -69,7 +69,7 @@ static slice without_comment(slice all)
     return all;
 }
 
-/* Replaces *value by what is inside its double quotes. Only a comment may follow them. */
+/* Replaces *value by the text inside its double quotes. Only a comment may follow them. */
 static att_status unquote(const config_parser *in, slice *value)
 {
     const char *inside = value->text + 1;

@@ -160,7 +160,7 @@ const att_setting_spec att_setting_specs[] = {
          "initialize the decoder state from the mean of the image cells; if not, the decoder sees "
          "the image only through attention"),
 
-    TEXT("synthetic", "alphabet", alphabet, SYNTHETIC_STRINGS, "abcd", "LETTERS",
+    TEXT("synthetic", "alphabet", alphabet, SYNTHETIC_STRINGS, "abcd", "CHARACTERS",
          "characters of the synthetic strings"),
     INTEGER("synthetic", "min-string-length", min_string_length, SYNTHETIC_STRINGS, "1", 1, 1000,
             "N", "minimum length of the synthetic strings in characters"),

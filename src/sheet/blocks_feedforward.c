@@ -243,7 +243,7 @@ static bool scales_vectors(const struct conv *conv)
 /* Element (i, j) of y. */
 static double convolve(const struct conv *conv, int64_t i, int64_t j)
 {
-    bool whole = scales_vectors(conv); /* then every column of x is convolved for itself */
+    bool whole = scales_vectors(conv); /* then each column of x is convolved alone */
     const att_reference_conv1d c = { .x = whole ? conv->x->data + j : conv->x->data,
                                      .rows = conv->x->rows,
                                      .row_stride = conv->x->cols,

@@ -125,15 +125,15 @@ static att_status expect_error(att_interpreter *interpreter, att_parser *parser)
             *interpreter->scope.err = error;
         return status;
     }
-    const char *verdict;
+    const char *outcome;
     att_check *check;
-    ATT_TRY(check_expected_error(interpreter, status, &error, saying, &value, &verdict));
-    if (!verdict)
+    ATT_TRY(check_expected_error(interpreter, status, &error, saying, &value, &outcome));
+    if (!outcome)
         return add_expected_error(interpreter, parser, formula, error.message);
     ATT_TRY(new_check(interpreter, formula, &check));
     check->rule = ATT_RULE_ERROR;
     check->error_contains = saying;
-    check->message = verdict;
+    check->message = outcome;
     check->actual = value.matrix;
     return att_interpreter_add_check(interpreter, parser, check);
 }

@@ -201,7 +201,7 @@ static att_status row_argument(const att_call *call, size_t index, const char *w
 
 static att_status run_norm(const att_call *call, att_value *out)
 {
-    bool centred = strcmp(call->function->name, "layernorm") == 0;
+    bool centered = strcmp(call->function->name, "layernorm") == 0;
     const att_matrix *of;
     const double *gain;
     const double *bias;
@@ -213,7 +213,7 @@ static att_status run_norm(const att_call *call, att_value *out)
     att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++) {
         const double *row = of->data + i * of->cols;
-        if (centred)
+        if (centered)
             att_reference_layer_norm(to->data + i * of->cols, row, of->cols, eps, gain, bias);
         else
             att_reference_rms_norm(to->data + i * of->cols, row, of->cols, eps, gain);

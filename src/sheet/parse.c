@@ -150,16 +150,11 @@ att_status att_parser_end(att_parser *parser)
 
 att_status att_children_add(att_parser *parser, att_children *children, att_expr *child)
 {
-    if (children->count == children->capacity) {
-        size_t room = children->capacity ? children->capacity * 2 : 4;
-        att_expr **items = att_arena_alloc(parser->lexer.arena, room, sizeof(att_expr *));
-        if (!items)
-            return att_fail_memory(parser->lexer.err);
-        if (children->count > 0)
-            memcpy(items, children->items, children->count * sizeof *items);
-        children->items = items;
-        children->capacity = room;
-    }
+    void *items = children->items;
+    if (!att_arena_array_grow(parser->lexer.arena, &items, &children->capacity, children->count,
+                              sizeof child))
+        return att_fail_memory(parser->lexer.err);
+    children->items = items;
     children->items[children->count++] = child;
     return ATT_OK;
 }

@@ -22,16 +22,11 @@
 static att_status push_step(att_interpreter *interpreter, const att_trace_step *step)
 {
     att_sheet *sheet = interpreter->sheet;
-    if (sheet->step_count == sheet->step_capacity) {
-        size_t room = sheet->step_capacity ? sheet->step_capacity * 2 : 16;
-        att_trace_step *steps = att_arena_alloc(&sheet->arena, room, sizeof *steps);
-        if (!steps)
-            return att_fail_memory(interpreter->scope.err);
-        if (sheet->step_count > 0)
-            memcpy(steps, sheet->steps, sheet->step_count * sizeof *steps);
-        sheet->steps = steps;
-        sheet->step_capacity = room;
-    }
+    void *steps = sheet->steps;
+    if (!att_arena_array_grow(&sheet->arena, &steps, &sheet->step_capacity, sheet->step_count,
+                              sizeof *step))
+        return att_fail_memory(interpreter->scope.err);
+    sheet->steps = steps;
     sheet->steps[sheet->step_count++] = *step;
     return ATT_OK;
 }

@@ -280,16 +280,11 @@ struct labels {
 
 static att_status add_label(att_parser *parser, struct labels *labels)
 {
-    if (labels->count == labels->capacity) {
-        size_t room = labels->capacity ? labels->capacity * 2 : 8;
-        const char **items = att_arena_alloc(parser->lexer.arena, room, sizeof *items);
-        if (!items)
-            return att_fail_memory(parser->lexer.err);
-        if (labels->count > 0)
-            memcpy(items, labels->items, labels->count * sizeof *items);
-        labels->items = items;
-        labels->capacity = room;
-    }
+    void *items = labels->items;
+    if (!att_arena_array_grow(parser->lexer.arena, &items, &labels->capacity, labels->count,
+                              sizeof *labels->items))
+        return att_fail_memory(parser->lexer.err);
+    labels->items = items;
     return att_parser_string(parser, "a label in quotes", &labels->items[labels->count++]);
 }
 

@@ -1,21 +1,14 @@
 /* The hash table of a sheet's names: open addressing, at most half full. */
 #include "sheet/symbol_table.h"
 
-#include <string.h>
+#include "base/hash.h"
 
-/* FNV-1a. */
-static size_t hash(const char *name)
-{
-    uint64_t value = UINT64_C(14695981039346656037);
-    for (; *name; name++)
-        value = (value ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    return (size_t)(value ^ value >> 32);
-}
+#include <string.h>
 
 /* The row that holds `name`, or the free one where it belongs. */
 static att_symbol *find_slot(const att_symbol_table *names, const char *name)
 {
-    size_t at = hash(name) & (names->capacity - 1);
+    size_t at = (size_t)att_hash(name, strlen(name)) & (names->capacity - 1);
     while (names->slots[at].name && strcmp(names->slots[at].name, name) != 0)
         at = (at + 1) & (names->capacity - 1);
     return &names->slots[at];

@@ -17,7 +17,7 @@ typedef struct att_memory_pool_block {
 _Static_assert(sizeof(att_memory_pool_block) <= ALIGNMENT,
                "the header must keep the data after it aligned");
 
-/* The first block has the size of the peak so far; later ones grow with what is in use. */
+/* The first block has the size of the peak so far; later blocks grow with the memory in use. */
 static att_memory_pool_block *add_block(att_memory_pool *pool, size_t bytes)
 {
     size_t size = att_max_size(bytes, MIN_BLOCK_SIZE);

@@ -1,7 +1,7 @@
 /* Local attention with a predicted center (Luong et al. 2015, 3.2): a Gaussian window as a bias on
  * the attention scores. */
 #include "base/minmax.h"
-#include "reference/local_window.h"
+#include "reference/positions.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 

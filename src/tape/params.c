@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/minmax.h"
 #include "base/random.h"
 #include "kern/matmul.h"
@@ -30,16 +31,11 @@ int att_params_find(const att_params *params, const char *name)
 
 static att_status grow_items(att_params *params, att_error *err)
 {
-    if (params->count < params->capacity)
-        return ATT_OK;
-    int capacity = params->capacity ? 2 * params->capacity : 32;
-    att_param *items = att_realloc(params->items, (size_t)params->count * sizeof *items,
-                                   (size_t)capacity, sizeof *items);
-    if (!items)
-        return att_fail_memory(err);
+    void *items = params->items;
+    bool grown =
+        att_array_grow(&items, &params->capacity, (size_t)params->count, sizeof *params->items);
     params->items = items;
-    params->capacity = capacity;
-    return ATT_OK;
+    return grown ? ATT_OK : att_fail_memory(err);
 }
 
 /* The number of values of a row; false where its shape is invalid or too large for memory. */
@@ -84,16 +80,6 @@ att_status att_params_add(att_params *params, const att_param *row, int *index, 
 
 /* ---------------------------------------------------------------- initial values */
 
-/* The stream of random numbers of a name: FNV-1a, without the folding of base/hash.h. It decides
- * the initial weights, so its bits must stay. */
-static uint64_t name_hash(const char *name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static void fill_uniform(float *out, size_t count, double spread, uint64_t seed, uint64_t stream)
 {
     for (size_t i = 0; i < count; i++)
@@ -102,7 +88,8 @@ static void fill_uniform(float *out, size_t count, double spread, uint64_t seed,
 
 static void fill(float *out, const att_param *p, uint64_t seed)
 {
-    uint64_t stream = name_hash(p->name);
+    uint64_t stream =
+        att_hash_fnv1a(p->name, strlen(p->name)); /* never changes: it seeds weights */
     double fan = p->rank >= 2 ? (double)p->shape[0] + (double)p->shape[1] : (double)p->count;
     switch (p->init) {
     case ATT_INIT_ZERO:

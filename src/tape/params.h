@@ -50,7 +50,7 @@ typedef struct att_param {
 typedef struct att_params {
     att_param *items; /* [count] */
     int count;
-    int capacity;
+    size_t capacity;
     float *value;     /* [size]; NULL until att_params_alloc() or att_params_init() */
     float *grad;      /* [size]; NULL until att_params_alloc_grad() */
     size_t size;      /* floats in a block, including alignment gaps, which are always zero */

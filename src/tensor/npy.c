@@ -4,12 +4,11 @@
  * from version 2 on), header, data.
  *
  * The header is a Python dict literal; npy_header.c accepts the form that NumPy writes. */
-#include "attend.h"
+#include "tensor/npy.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/string.h"
-#include "tensor/npy_header.h"
 #include "tensor/tensor.h"
 
 #include <string.h>

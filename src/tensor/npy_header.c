@@ -1,5 +1,5 @@
 /* Parser and printer of the header of a .npy file, a Python dict literal. */
-#include "tensor/npy_header.h"
+#include "tensor/npy.h"
 
 #include "base/error.h"
 #include "base/minmax.h"

@@ -3,8 +3,6 @@
 
 #include "base/alloc.h"
 
-enum { FIRST_CAPACITY = 64 };
-
 static bool is_less(const att_heap_item *a, const att_heap_item *b)
 {
     return a->priority != b->priority ? a->priority < b->priority : a->tie_breaker < b->tie_breaker;
@@ -12,15 +10,10 @@ static bool is_less(const att_heap_item *a, const att_heap_item *b)
 
 att_status att_heap_push(att_heap *heap, att_heap_item item)
 {
-    if (heap->count == heap->capacity) {
-        size_t capacity = heap->capacity ? heap->capacity * 2 : FIRST_CAPACITY;
-        att_heap_item *items =
-            att_realloc(heap->items, heap->count * sizeof *items, capacity, sizeof *items);
-        if (!items)
-            return ATT_NO_MEMORY;
-        heap->items = items;
-        heap->capacity = capacity;
-    }
+    void *items = heap->items;
+    if (!att_array_grow(&items, &heap->capacity, heap->count, sizeof item))
+        return ATT_NO_MEMORY;
+    heap->items = items;
     size_t at = heap->count++;
     for (size_t above; at > 0 && is_less(&item, &heap->items[above = (at - 1) / 2]); at = above)
         heap->items[at] = heap->items[above];

@@ -4,21 +4,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum { FIRST_CAPACITY = 16 };
-
 att_status att_offset_map_add(att_offset_map *map, att_offset_change change)
 {
     if (!map)
         return ATT_OK;
-    if (map->count == map->capacity) {
-        size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
-        att_offset_change *changes =
-            att_realloc(map->changes, map->count * sizeof *changes, capacity, sizeof *changes);
-        if (!changes)
-            return ATT_NO_MEMORY;
-        map->changes = changes;
-        map->capacity = capacity;
-    }
+    void *changes = map->changes;
+    if (!att_array_grow(&changes, &map->capacity, map->count, sizeof change))
+        return ATT_NO_MEMORY;
+    map->changes = changes;
     map->changes[map->count++] = change;
     return ATT_OK;
 }

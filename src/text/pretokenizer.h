@@ -55,7 +55,7 @@ att_status att_document_normalize(att_string *out, att_offset_map *offsets, att_
  *
  * For BPE it yields the pieces that merges stay within, and drops nothing. A piece is a run of
  * letters, of digits or of other characters, with the one space before it; further spaces are a
- * piece of their own. Which characters are letters is fixed (att_utf8_identifier_start).
+ * separate piece. Which characters are letters is fixed (att_utf8_identifier_start).
  *
  * Nothing of a whole text is dropped: words are then the same pieces, and line ends are tokens or
  * parts of tokens. */

@@ -22,15 +22,10 @@ enum { FIRST_CAPACITY = 64, MAX_TOKENS = INT32_MAX / 2 };
 
 att_status att_ids_add(att_ids *ids, int32_t id)
 {
-    if (ids->count == ids->capacity) {
-        size_t capacity = ids->capacity ? ids->capacity * 2 : FIRST_CAPACITY;
-        int32_t *items =
-            att_realloc(ids->items, ids->count * sizeof *items, capacity, sizeof *items);
-        if (!items)
-            return ATT_NO_MEMORY;
-        ids->items = items;
-        ids->capacity = capacity;
-    }
+    void *items = ids->items;
+    if (!att_array_grow(&items, &ids->capacity, ids->count, sizeof id))
+        return ATT_NO_MEMORY;
+    ids->items = items;
     ids->items[ids->count++] = id;
     return ATT_OK;
 }

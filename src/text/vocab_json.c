@@ -4,20 +4,12 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/minmax.h"
 #include "base/quote.h"
 #include "base/string.h"
 #include "text/utf8.h"
 #include "text/vocab_internal.h"
 
 #include <string.h>
-
-/* The names of tokenizers in files. They are a part of the format: a rename of the values of the
- * setting must not change them. */
-static const char *const tokenizer_names[] = {
-    [ATT_TOKENIZER_CHAR] = "char", [ATT_TOKENIZER_WORD] = "word",   [ATT_TOKENIZER_BPE] = "bpe",
-    [ATT_TOKENIZER_BYTE] = "byte", [ATT_TOKENIZER_SPACE] = "space", [ATT_TOKENIZER_LINE] = "line",
-};
 
 /* ---- writing */
 
@@ -91,7 +83,7 @@ att_status att_vocab_to_json(att_string *out, const att_vocab *vocab, att_error 
     size_t before = out->length;
     att_json_writer json = att_json_begin(out, ATT_JSON_EXACT);
     att_json_begin_object(&json, NULL);
-    att_json_put_string(&json, "tokens", tokenizer_names[vocab->kind]);
+    att_json_put_string(&json, "tokens", att_tokenizer_kind_names[vocab->kind]);
     att_json_put_bool(&json, "lowercase", vocab->lowercase);
     if (vocab->prepend_bos)
         att_json_put_bool(&json, "add_bos", true);
@@ -115,8 +107,8 @@ static att_status read_tokenizer(att_tokenizer_kind *out, const att_json *root, 
     char quoted[ATT_QUOTED_SIZE];
     const char *word;
     ATT_TRY(att_json_get_string(&word, root, "tokens", name, err));
-    for (size_t i = 0; i < ATT_COUNT(tokenizer_names); i++) {
-        if (strcmp(tokenizer_names[i], word) != 0)
+    for (size_t i = 0; i < ATT_TOKENIZER_KINDS; i++) {
+        if (strcmp(att_tokenizer_kind_names[i], word) != 0)
             continue;
         *out = (att_tokenizer_kind)i;
         return ATT_OK;

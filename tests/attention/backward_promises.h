@@ -1,5 +1,5 @@
-/* What the gradients of attention promise on any scene, on every path; beside
- * forward_promises.h. */
+/* Checks of the gradients of attention that hold on any scene and every path; see
+ * forward_promises.h for the forward pass. */
 #ifndef TESTS_ATTENTION_BACKWARD_PROMISES_H
 #define TESTS_ATTENTION_BACKWARD_PROMISES_H
 
@@ -83,7 +83,7 @@ static inline void promise_same_grad_bits(choice c, size_t count)
     att_threads_set(1);
 }
 
-/* Any one gradient alone has the bits it has among all. */
+/* A gradient computed alone has the bits that it has when all are computed. */
 static inline void promise_one_grad_alone(choice c)
 {
     backward all;

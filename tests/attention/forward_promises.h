@@ -1,6 +1,6 @@
-/* What forward attention promises on any scene, on every path: the same bits at
- * any number of threads, on any instruction set and in any batch; a workspace of the size returned
- * by att_attention_workspace(); no memory lost. The tests of each path choose the scenes. */
+/* Checks of forward attention that hold on any scene and every path: the same bits at any number of
+ * threads, on any instruction set and in any batch; a workspace of the size returned by
+ * att_attention_workspace(); no leaks. The tests of each path choose the scenes. */
 #ifndef TESTS_ATTENTION_FORWARD_PROMISES_H
 #define TESTS_ATTENTION_FORWARD_PROMISES_H
 

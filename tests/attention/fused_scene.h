@@ -388,7 +388,7 @@ static inline uint64_t results_hash(const results *r)
     return hash;
 }
 
-/* How many bytes outside the elements of a result are no longer what they were. */
+/* The number of changed bytes outside the elements of a result. */
 static inline size_t results_spilled(const results *r, int n)
 {
     const att_tensor *t = &r->tensor[n];

@@ -20,7 +20,7 @@ static inline att_tensor *grad_of(grads *g, att_slot slot)
     return g->block[slot] ? &g->tensor[slot] : NULL;
 }
 
-/* A gradient for every input, holding 1 everywhere: what is found there is added to. */
+/* A gradient for every input, filled with 1: gradients are added to existing values. */
 static inline void grads_new(grads *g, const scene *s, att_dtype dtype)
 {
     *g = (grads){ 0 };

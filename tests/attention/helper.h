@@ -51,7 +51,7 @@ static inline att_tensor view1(const double *data, int64_t a)
     return view(data, 1, a, 0, 0, 0);
 }
 
-/* Every number within `limit` of what is expected; NaN and infinities must match as such. */
+/* Checks that every number is within `limit` of the expected one; NaN and infinities must agree. */
 static inline void assert_near(const double *found, const double *expected, size_t count,
                                double limit)
 {

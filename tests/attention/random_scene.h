@@ -1,5 +1,5 @@
-/* Scenes drawn at random over everything an attention problem can be at once: kinds, sizes, masks,
- * biases and strides, each tensor with its own layout. A seed stands for one scene. */
+/* Random scenes over all options of an attention problem at once: scores, normalizers, sizes,
+ * masks, biases and strides, each tensor with its own layout. A seed determines one scene. */
 #ifndef TESTS_ATTENTION_RANDOM_SCENE_H
 #define TESTS_ATTENTION_RANDOM_SCENE_H
 
@@ -168,7 +168,7 @@ static inline void draw_blocks(scene *s, dice *d)
     s->options.block_keys = width;
 }
 
-/* A dense mask has strides like any tensor; what a stride of 0 repeats needs no room. */
+/* A dense mask has strides like any tensor; a dimension with stride 0 needs no memory. */
 static inline void draw_dense(scene *s, dice *d)
 {
     const choice *c = &s->c;
@@ -242,7 +242,7 @@ static inline void scene_draw(scene *s, dice *d)
     scene_connect(s);
 }
 
-/* Room for the results; those not asked for have none. The output's is always there. */
+/* Memory for the requested results; the output is always among them. */
 static inline void results_draw(results *r, const scene *s, dice *d, att_dtype dtype, bool all)
 {
     const choice *c = &s->c;

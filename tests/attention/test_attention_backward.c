@@ -7,8 +7,8 @@
  * a bound on it keeps the test from becoming void.
  *
  * relu, sparsemax and 1.5-entmax have kinks, where differences say nothing about the gradient. A
- * scene is used only if no kink lies between its outermost points, told by the same keys having
- * weight 0 and the same sums being cut at 0; otherwise the next seed is tried. */
+ * scene is used only if no kink lies between its outermost points: the same keys have weight 0 and
+ * the same sums are clipped at 0 at all of them; otherwise the next seed is tried. */
 #include "oracle.h"
 
 static const double step = 0x1p-9;

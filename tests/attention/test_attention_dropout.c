@@ -1,4 +1,5 @@
-/* Dropout is drawn from a counter: any weight's fate can be told alone. */
+/* Dropout of attention weights uses a counter-based random generator: whether a weight is dropped
+ * depends on its position and the seed alone. */
 #include "helper.h"
 
 #include "attention/dropout.h"

@@ -82,7 +82,7 @@ static void location(bench *t, int64_t rows)
     t->in.score_w = &t->w;
 }
 
-/* What is spoilt, and all that the message says. */
+/* The invalid argument, and the complete message. */
 #define FORWARD_CASES(X)                                                                           \
     X(no_query, t->in.query = NULL, "query is missing")                                            \
     X(no_key, t->in.key = NULL, "key is missing")                                                  \
@@ -386,7 +386,7 @@ static att_status try_backward(const scene *s, att_error *err)
                                             &(att_attention_grads){ .bias = &bias_grad }, err);
 }
 
-/* Makes each allocation fail in turn until the attempt gets through; nothing may stay behind. */
+/* Makes each allocation fail in turn until the call succeeds; nothing may leak. */
 static size_t fail_each_allocation(attempt run, const scene *s)
 {
     size_t alive = att_alloc_live();
@@ -419,7 +419,7 @@ static void a_backward_without_grads_is_refused(void **state)
         &of_fast);
 }
 
-/* Gradients that nobody wants need no memory and change nothing. */
+/* Gradients that are not requested need no memory and change nothing. */
 static void a_backward_with_nothing_wanted_does_nothing(void **state)
 {
     (void)state;

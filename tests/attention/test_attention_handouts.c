@@ -1,5 +1,5 @@
 /* The numbers of the course handouts, computed by the reference. Where a handout rounds or errs,
- * the true number stands here, given to as many digits as it is known to. */
+ * the test has the true number, with as many digits as are known. */
 #include "helper.h"
 
 /* c [n,m] = a [n,k] times b [k,m]: the projections, which are not attention's business. */

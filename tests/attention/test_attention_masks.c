@@ -1,8 +1,8 @@
 /* A masked element has no effect, whether it is a number, NaN or infinity, forward or backward.
- * And the masks mean what docs/attention.md says. */
+ * And the masks are those that docs/attention.md defines. */
 #include "oracle.h"
 
-/* Everything a scene gives, forward and backward. */
+/* All results of a scene, forward and backward. */
 typedef struct everything {
     scene_results r;
     double grad[ATT_SLOT_COUNT][ROOM];
@@ -128,7 +128,7 @@ static void nothing_leaks_from_hidden_keys_and_queries(void **state)
         assert_true(places[scene_masks[m]] > 100);
 }
 
-/* One key after the other becomes NaN: rows that may not attend it stay as they were, with their
+/* One key after the other becomes NaN: rows that may not attend to it are unchanged, with their
  * gradients of the query; rows that may attend it show it. */
 static void a_key_reaches_exactly_the_queries_that_may_attend_it(void **state)
 {
@@ -323,7 +323,7 @@ static void key_lengths_equal_keys_cut_off(void **state)
         }
 }
 
-/* Decoding step by step with an offset gives what one call gives. */
+/* Step-wise decoding with an offset gives the results of one call. */
 static void an_offset_continues_where_the_queries_before_ended(void **state)
 {
     (void)state;

@@ -52,7 +52,7 @@ static void the_matrix_form_refuses_scores_that_are_no_product(void **state)
     }
 }
 
-/* 0 · NaN is NaN: what the reference avoids by skipping, and why it is the definition. */
+/* 0 · NaN is NaN: the reference skips masked pairs, and so defines the result. */
 static void the_matrix_form_alone_lets_a_masked_value_show(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The normalizers alone: closed forms, extremes, and what happens to NaN and infinities. */
+/* The normalizers alone: closed forms, extremes, NaN and infinities. */
 #include "helper.h"
 
 #include "attention/normalize.h"
@@ -50,7 +50,7 @@ static void two_scores_have_closed_forms(void **state)
     }
 }
 
-static void the_plain_normalisers_divide_and_no_more(void **state)
+static void the_plain_normalizers_divide_and_no_more(void **state)
 {
     (void)state;
     const double scores[] = { 1, -2, 3, 0.5 };
@@ -69,7 +69,7 @@ static void the_plain_normalisers_divide_and_no_more(void **state)
 }
 
 /* Scores 800 apart overflow exp() unless the maximum is subtracted first. */
-static void simplex_normalisers_survive_any_finite_scores(void **state)
+static void simplex_normalizers_survive_any_finite_scores(void **state)
 {
     (void)state;
     const double rows[][3] = { { 1000, 1000, 200 },
@@ -182,8 +182,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_those_users_write),
         cmocka_unit_test(two_scores_have_closed_forms),
-        cmocka_unit_test(the_plain_normalisers_divide_and_no_more),
-        cmocka_unit_test(simplex_normalisers_survive_any_finite_scores),
+        cmocka_unit_test(the_plain_normalizers_divide_and_no_more),
+        cmocka_unit_test(simplex_normalizers_survive_any_finite_scores),
         cmocka_unit_test(weights_on_the_simplex_sum_to_one),
         cmocka_unit_test(the_slope_of_the_sigmoid_keeps_its_digits_where_it_is_flat),
         cmocka_unit_test(minus_infinity_weighs_nothing_beside_a_finite_score),

@@ -1,4 +1,4 @@
-/* What must hold of attention whatever the numbers: equivariance, independence of batch and heads,
+/* Properties of attention that hold for any numbers: equivariance, independence of batch and heads,
  * equalities between kinds, the limits of the soft cap, special vectors, visible NaN. */
 #include "scene.h"
 
@@ -172,7 +172,7 @@ static void a_scale_replaces_that_of_the_scaled_score(void **state)
         assert_close(other.scores[n], r.scores[n] * sqrt(3) * -2, 20 * DBL_EPSILON);
 }
 
-/* The cap bounds what the score adds, not what the bias adds after it. */
+/* The soft cap bounds the score, not the bias that is added after it. */
 static void soft_cap_bounds_scores_before_the_bias(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void the_cosine_of_a_zero_vector_is_zero_with_zero_gradient(void **state)
     assert_near(m.dk, (double[]){ 0, 0, 0, 0 }, 4, 0);
 }
 
-/* A NaN beside nothing but zeros is not a zero vector. */
+/* A vector of zeros and a NaN is not a zero vector. */
 static void the_cosine_of_a_vector_with_nan_is_nan(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Attention problems drawn at random, everything at once, against the reference: numbers within the
+/* Random attention problems with all options at once, against the reference: numbers within the
  * bounds of rowwise_check.h, the same bits at any number of threads and on any instruction set, in
  * a workspace of exactly the size that att_attention_workspace() returns, with NaN wherever nothing
  * may be read.
@@ -38,8 +38,8 @@ static double shortest(const att_tensor *t)
     return least;
 }
 
-/* Whether a score that sparsemax or entmax gets lies within `limit` of the edge of their support:
- * the weight of the largest tells where that is. */
+/* Whether a score of sparsemax or entmax is within `limit` of the threshold of their support, which
+ * follows from the weight of the largest score. */
 static bool near_support_edge(const trial *t, double limit)
 {
     const choice *c = &t->s.c;
@@ -100,11 +100,11 @@ static void set_limits(trial *t)
 
 /* ---------------------------------------------------------------- NaN in places not used */
 
-/* What an element is to become NaN for: not one pair that may be attended touches it. */
+/* Elements that no allowed pair of query and key uses; they become NaN. */
 typedef struct marks {
     const att_tensor *tensor;
     const float *block;
-    float *kept; /* [room] what is used, NaN elsewhere */
+    float *kept; /* [room] used elements, NaN elsewhere */
     int64_t room;
 } marks;
 
@@ -181,7 +181,7 @@ typedef struct run {
     att_cpu cpu;
     int threads;
     bool lent;    /* a workspace is given */
-    bool forward; /* the backward gets what the forward gave */
+    bool forward; /* the backward pass gets the results of the forward pass */
 } run;
 
 static void *workspace_new(const trial *t, bool backward, bool lent, size_t *size)

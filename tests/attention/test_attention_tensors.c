@@ -1,6 +1,6 @@
 /* Memory layout and dtype change nothing: strides of any kind, float and
- * double, column vectors, gradients that are added to. Scenes go in steps of 11,
- * which divides none of the numbers of choices, so that all of each are met. */
+ * double, column vectors, gradients that are added to. Scenes are taken in steps of 11,
+ * which is coprime to the numbers of choices, so that every choice is used. */
 #include "scene.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void copy_element(att_tensor *to, att_tensor *from, const int64_t *index)
     att_tensor_set(to, index, att_tensor_get(from, index));
 }
 
-/* Bits, but for the sign of NaN: what is float must be the double's result rounded once. */
+/* Compares bits, except the sign of NaN: a float result must be the double result rounded once. */
 static void same_element(att_tensor *found, att_tensor *expected, const int64_t *index)
 {
     double a = att_tensor_get(found, index);
@@ -120,7 +120,7 @@ static void fill_element(att_tensor *a, att_tensor *b, const int64_t *index)
     att_tensor_set(b, index, 0.625 + (double)index[0]);
 }
 
-/* The gradients hold something before; float ones get the sum rounded once. */
+/* The gradients are added to existing values; float gradients get the sum rounded once. */
 static void gradients_are_added_to_tensors_of_any_strides_and_types(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@
 
 enum { CALLERS = 8, REPEATS = 20 / THIN, T = 70, H = 2, K = 32, ROWS = T * H * K };
 
-/* The inputs, shared by all callers, and what one caller computes from them. */
+/* The inputs, shared by all callers, and the results of one caller. */
 static float query[ROWS], key[ROWS], value[ROWS], output_grad[ROWS];
 static att_packed_matrix *packed;
 

@@ -221,7 +221,7 @@ static void every_instruction_set_and_number_of_threads_gives_the_same_bits(void
     (void)state;
     for_every_mask_shared((choice){ .S = 270, .K = 5, .M = 18 }, same_bits);
     same_bits((choice){ 1, 300, 900, 1, 1, 64, 64, .mask = CAUSAL, .seed = 3 });
-    /* So wide that workers hand in what queries get several times on their way. */
+    /* Wide enough that workers add their partial query gradients several times. */
     same_bits((choice){ 1, 100, 260, 2, 1, 1024, 3, .mask = CAUSAL, .bias = ALIBI, .seed = 1 });
 }
 

@@ -64,7 +64,7 @@ static void check_all(const scene *s, const results *found, const results *exact
     free(totals);
 }
 
-/* Everything that comes out agrees with the reference, and nothing else was written. */
+/* All results agree with the reference, and nothing else was written. */
 static void agree(choice c)
 {
     forward f;
@@ -162,7 +162,7 @@ static void set(const scene *s, att_slot slot, int64_t b, int64_t n, int64_t g, 
     att_tensor_set(&t, SHAPE(b, n, g, c), x);
 }
 
-/* What a masked key or value holds changes no bit, whatever it is. */
+/* The content of a masked key or value changes no bit. */
 static void masked_keys_do_not_leak(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* JSON: what is read and refused, what errors say, and what is written. */
+/* JSON: valid and invalid texts, error messages, and writing. */
 #include "base/json.h"
 
 #include "base/alloc.h"

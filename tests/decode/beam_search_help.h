@@ -1,4 +1,4 @@
-/* A small untrained model whose probabilities are anything but flat, and searches with it. */
+/* A small untrained model whose probabilities are far from uniform, and beam searches with it. */
 #ifndef TESTS_DECODE_BEAM_SEARCH_HELP_H
 #define TESTS_DECODE_BEAM_SEARCH_HELP_H
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Parameters far from their start, so that answers differ and are not sure of themselves. */
+/* Scales the parameters up, so that outputs differ and several tokens are probable. */
 static inline void scene_shake(scene *s, float factor)
 {
     for (size_t i = 0; i < s->model->params.size; i++)
@@ -16,11 +16,11 @@ static inline void scene_shake(scene *s, float factor)
     att_params_mark_changed(&s->model->params);
 }
 
-static inline att_beam_search *search_new(scene *s, const att_decoding_options *how)
+static inline att_beam_search *search_new(scene *s, const att_decoding_options *options)
 {
     att_beam_search *search;
     att_error err = { 0 };
-    if (att_beam_search_new(&search, s->model, how, &err) != ATT_OK)
+    if (att_beam_search_new(&search, s->model, options, &err) != ATT_OK)
         fail_msg("%s", err.message);
     return search;
 }

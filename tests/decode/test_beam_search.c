@@ -1,16 +1,16 @@
-/* The search against brute force: on a model of four letters, every sequence up to a length is
- * scored by following it, and a beam wide enough must find the best of them, in order; narrower
- * ones, and drawing, must keep what they promise. */
+/* Beam search against brute force: on a model of four characters, every sequence up to a length is
+ * scored by forced decoding, and a beam that is large enough must find the best of them in order.
+ * Smaller beams and sampling must not depend on the batch, and must return ranked hypotheses. */
 #include "decode/beam_search_help.h"
 
 enum {
-    LETTERS = 4,
+    CHARACTERS = 4,
     FIRST = ATT_ID_FIRST,
-    MOST = 4,    /* tokens with the end */
-    WIDE = 1024, /* more than there are sequences */
+    MAX_TOKENS = 4,    /* with the end token */
+    LARGE_BEAM = 1024, /* more than there are sequences */
 };
 
-/* Unknown and the letters may follow; the start may not. */
+/* The unknown token and the characters may follow; the start token may not. */
 static const int32_t alphabet[] = { ATT_ID_UNK, FIRST, FIRST + 1, FIRST + 2, FIRST + 3 };
 enum { CHOICES = 5 };
 
@@ -27,7 +27,7 @@ static int make_model(void **state)
     (void)state;
     scene_new(&model, (setting_pair[]){ { "attention", "additive" } }, 1);
     scene_shake(&model, 6);
-    assert_int_equal(att_vocab_size(model.data.target_vocab), FIRST + LETTERS);
+    assert_int_equal(att_vocab_size(model.data.target_vocab), FIRST + CHARACTERS);
     return 0;
 }
 
@@ -38,25 +38,25 @@ static int free_model(void **state)
     return 0;
 }
 
-/* ---- every sequence there is */
+/* ---- brute force over all sequences */
 
 typedef struct sequence {
-    int32_t ids[MOST];
-    size_t count; /* without the end */
-    bool cut;
+    int32_t ids[MAX_TOKENS];
+    size_t count; /* without the end token */
+    bool truncated;
     double sum, score;
 } sequence;
 
 static size_t list_all(sequence *out)
 {
     size_t count = 0;
-    for (size_t length = 0; length <= MOST; length++) {
+    for (size_t length = 0; length <= MAX_TOKENS; length++) {
         size_t kinds = 1;
         for (size_t i = 0; i < length; i++)
             kinds *= CHOICES;
         for (size_t kind = 0; kind < kinds; kind++) {
             sequence *s = &out[count++];
-            *s = (sequence){ .count = length, .cut = length == MOST };
+            *s = (sequence){ .count = length, .truncated = length == MAX_TOKENS };
             for (size_t i = 0, rest = kind; i < length; i++, rest /= CHOICES)
                 s->ids[i] = alphabet[rest % CHOICES];
         }
@@ -66,7 +66,8 @@ static size_t list_all(sequence *out)
 
 enum { EVERY = 1 + 5 + 25 + 125 + 625 };
 
-/* Their scores for source `row`, by following each: an ending in so many tokens, a cut without. */
+/* Scores every sequence for source `row` by forced decoding: with the end token, or without where
+ * it is truncated. */
 static void score_all(sequence *all, int64_t row, double penalty)
 {
     static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
@@ -83,7 +84,7 @@ static void score_all(sequence *all, int64_t row, double penalty)
     search_run(search, &(att_search_batch){ .sources = &sources, .forced = forced });
     for (size_t i = 0; i < EVERY; i++) {
         const att_hypothesis *found = best_of(search, (int64_t)i);
-        int64_t count = (int64_t)all[i].count + !all[i].cut;
+        int64_t count = (int64_t)all[i].count + !all[i].truncated;
         all[i].sum = 0;
         for (int64_t t = 0; t < count; t++)
             all[i].sum += (double)found->log_probs[t];
@@ -95,15 +96,15 @@ static void score_all(sequence *all, int64_t row, double penalty)
 static int best_first(const void *a, const void *b)
 {
     const sequence *one = a, *other = b;
-    if (one->cut != other->cut)
-        return one->cut ? 1 : -1;
+    if (one->truncated != other->truncated)
+        return one->truncated ? 1 : -1;
     return (one->score < other->score) - (one->score > other->score);
 }
 
 static void assert_is(const att_hypothesis *found, const sequence *wanted, const char *what)
 {
-    size_t count = wanted->count + !wanted->cut;
-    bool same = (size_t)found->count == count && found->truncated == wanted->cut &&
+    size_t count = wanted->count + !wanted->truncated;
+    bool same = (size_t)found->count == count && found->truncated == wanted->truncated &&
                 memcmp(found->ids, wanted->ids, wanted->count * sizeof *wanted->ids) == 0;
     if (!same || found->log_prob_sum != wanted->sum ||
         fabs(found->normalized_score - wanted->score) > 1e-12)
@@ -112,7 +113,7 @@ static void assert_is(const att_hypothesis *found, const sequence *wanted, const
                  wanted->score, wanted->sum, count);
 }
 
-static void a_beam_wide_enough_finds_the_best_of_all_sequences_in_order(void **state)
+static void a_large_enough_beam_finds_the_best_of_all_sequences_in_order(void **state)
 {
     (void)state;
     static const struct {
@@ -123,13 +124,13 @@ static void a_beam_wide_enough_finds_the_best_of_all_sequences_in_order(void **s
     assert_int_equal(list_all(all), EVERY);
     for (size_t k = 0; k < 3; k++)
         for (int64_t row = 0; row < 3; row++) {
-            const att_decoding_options how = { .size = sizeof(att_decoding_options),
-                                               .beam = WIDE,
-                                               .n_best = 100,
-                                               .length_norm = norms[k].norm,
-                                               .length_penalty = norms[k].penalty,
-                                               .max_output_length = MOST };
-            att_beam_search *search = search_new(&model, &how);
+            const att_decoding_options options = { .size = sizeof(att_decoding_options),
+                                                   .beam = LARGE_BEAM,
+                                                   .n_best = 100,
+                                                   .length_norm = norms[k].norm,
+                                                   .length_penalty = norms[k].penalty,
+                                                   .max_output_length = MAX_TOKENS };
+            att_beam_search *search = search_new(&model, &options);
             search_run(search, &(att_search_batch){ .sources = &three });
             score_all(all, row, norms[k].penalty);
             qsort(all, EVERY, sizeof *all, best_first);
@@ -142,9 +143,9 @@ static void a_beam_wide_enough_finds_the_best_of_all_sequences_in_order(void **s
         }
 }
 
-/* The stopping rule never drops a better one: the same best where it cannot stop early, because as
- * many as are followed are to be found. Over longer answers of several models, some of which only
- * become good at their end. */
+/* The early stopping rule never drops a better hypothesis: the best one is the same in a search
+ * that cannot stop early, because n_best equals the beam size. Tested on longer outputs of several
+ * models, some of which are probable only at their end. */
 static void stopping_early_loses_nothing_of_the_best(void **state)
 {
     (void)state;
@@ -155,13 +156,13 @@ static void stopping_early_loses_nothing_of_the_best(void **state)
         scene s;
         scene_new(&s, (setting_pair[]){ { "seed", seed } }, 1);
         scene_shake(&s, 2 + (float)(trial % 8));
-        const att_decoding_options how = { .size = sizeof(att_decoding_options),
-                                           .beam = BEAM,
-                                           .length_norm = (att_length_norm)(trial % 3),
-                                           .max_output_length = LONG };
-        att_decoding_options more = how;
+        const att_decoding_options options = { .size = sizeof(att_decoding_options),
+                                               .beam = BEAM,
+                                               .length_norm = (att_length_norm)(trial % 3),
+                                               .max_output_length = LONG };
+        att_decoding_options more = options;
         more.n_best = BEAM;
-        att_beam_search *one = search_new(&s, &how), *all = search_new(&s, &more);
+        att_beam_search *one = search_new(&s, &options), *all = search_new(&s, &more);
         search_run(one, &(att_search_batch){ .sources = &three });
         search_run(all, &(att_search_batch){ .sources = &three });
         for (int64_t row = 0; row < 3; row++) {
@@ -182,9 +183,9 @@ static void a_beam_of_one_takes_the_most_probable_token_at_each_step(void **stat
 {
     (void)state;
     att_decoder *decoder;
-    static const att_decoding_options how = { .size = sizeof(att_decoding_options),
-                                              .max_output_length = 12 };
-    att_beam_search *search = search_new(&model, &how);
+    static const att_decoding_options options = { .size = sizeof(att_decoding_options),
+                                                  .max_output_length = 12 };
+    att_beam_search *search = search_new(&model, &options);
     search_run(search, &(att_search_batch){ .sources = &three });
     const att_hypothesis *found = best_of(search, 0);
     const att_sources alone = {
@@ -197,7 +198,7 @@ static void a_beam_of_one_takes_the_most_probable_token_at_each_step(void **stat
         att_decoder_output out;
         assert_int_equal(att_decoder_step(decoder, 1, &token, NULL, &out, NULL), ATT_OK);
         token = ATT_ID_UNK;
-        for (int32_t i = ATT_ID_EOS; i < FIRST + LETTERS; i++)
+        for (int32_t i = ATT_ID_EOS; i < FIRST + CHARACTERS; i++)
             token = out.log_probs[i] > out.log_probs[token] ? i : token;
         assert_int_equal(found->ids[t], token);
         assert_true(found->log_probs[t] == out.log_probs[token]);
@@ -206,18 +207,18 @@ static void a_beam_of_one_takes_the_most_probable_token_at_each_step(void **stat
     att_beam_search_free(search);
 }
 
-/* ---- what is promised of every search */
+/* ---- properties of every search */
 
-typedef struct promise {
+typedef struct search_case {
     const char *name;
-    att_decoding_options how;
-} promise;
+    att_decoding_options options;
+} search_case;
 
-static const promise promises[] = {
+static const search_case search_cases[] = {
     { "greedy", { .max_output_length = 30 } },
     { "beam", { .beam = 3, .n_best = 3, .max_output_length = 12 } },
     { "beam by sum", { .beam = 4, .length_norm = ATT_LENGTH_NONE, .max_output_length = 12 } },
-    { "beam as in GNMT",
+    { "beam with the GNMT length norm",
       { .beam = 4,
         .n_best = 2,
         .length_norm = ATT_LENGTH_GNMT,
@@ -225,15 +226,15 @@ static const promise promises[] = {
         .coverage_penalty = 0.2,
         .max_length_ratio = 4 } },
     { "no repeats", { .beam = 3, .n_best = 2, .no_repeat_ngram = 2, .max_output_length = 15 } },
-    { "least and most",
+    { "length limits",
       { .beam = 2, .min_length_ratio = 1.5, .min_output_length = 2, .max_length_ratio = 5 } },
-    { "drawn", { .sample = true, .seed = 5, .n_best = 3, .max_output_length = 12 } },
-    { "drawn from few",
+    { "sampling", { .sample = true, .seed = 5, .n_best = 3, .max_output_length = 12 } },
+    { "sampling with top-k",
       { .sample = true, .top_k = 3, .temperature = 1.7, .seed = 6, .max_output_length = 20 } },
-    { "drawn from the most probable",
+    { "sampling with top-p",
       { .sample = true, .top_p = 0.7, .temperature = 0.8, .seed = 7, .max_output_length = 20 } },
 };
-enum { PROMISES = sizeof promises / sizeof *promises };
+enum { SEARCH_CASES = sizeof search_cases / sizeof *search_cases };
 
 static void assert_same(const char *name, const att_beam_search *a, int64_t row_a,
                         const att_beam_search *b, int64_t row_b, int64_t length)
@@ -243,35 +244,34 @@ static void assert_same(const char *name, const att_beam_search *a, int64_t row_
     const att_hypothesis *other = att_beam_search_hypotheses(b, row_b, &count_b);
     assert_int_equal(count_a, count_b);
     for (int64_t i = 0; i < count_a; i++) {
-        size_t count = (size_t)one[i].count, looks = count * (size_t)length;
+        size_t count = (size_t)one[i].count, weights = count * (size_t)length;
         if (one[i].count != other[i].count || one[i].normalized_score != other[i].normalized_score)
             fail_msg("%s: %lld tokens of %.17g, and %lld of %.17g", name, (long long)one[i].count,
                      one[i].normalized_score, (long long)other[i].count, other[i].normalized_score);
         assert_int_equal(one[i].truncated, other[i].truncated);
         assert_memory_equal(one[i].ids, other[i].ids, count * sizeof *one->ids);
         assert_memory_equal(one[i].log_probs, other[i].log_probs, count * sizeof *one->log_probs);
-        assert_memory_equal(one[i].attention, other[i].attention, looks * sizeof *one->attention);
+        assert_memory_equal(one[i].attention, other[i].attention, weights * sizeof *one->attention);
     }
 }
 
-/* Each source alone, all together, and all in another order and on other threads. */
-static void what_is_found_does_not_depend_on_the_batch(void **state)
+/* Each source alone, all in one batch, and all in another order on three threads. */
+static void hypotheses_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
-    static const int32_t turned[] = {
-        5, ATT_ID_PAD, ATT_ID_PAD, 3, 5, 4, 6, 3, ATT_ID_PAD, 3, 5, 4
-    };
-    static const int64_t turned_lengths[] = { 1, 3, 2, 3 };
+    static const int32_t reordered_ids[] = { 5, ATT_ID_PAD, ATT_ID_PAD, 3, 5, 4,
+                                             6, 3,          ATT_ID_PAD, 3, 5, 4 };
+    static const int64_t reordered_lengths[] = { 1, 3, 2, 3 };
     static const uint64_t numbers[] = { 2, 0, 1, 0 };
     static const att_sources other = {
-        .rows = 4, .length = 3, .ids = turned, .lengths = turned_lengths
+        .rows = 4, .length = 3, .ids = reordered_ids, .lengths = reordered_lengths
     };
-    static const int64_t place[] = { 1, 2, 0 };
+    static const int64_t mixed_row[] = { 1, 2, 0 };
     const att_keep_attention keep = { .selected = true };
-    for (size_t k = 0; k < PROMISES; k++) {
-        att_beam_search *all = search_new(&model, &promises[k].how);
-        att_beam_search *mixed = search_new(&model, &promises[k].how);
-        att_beam_search *alone = search_new(&model, &promises[k].how);
+    for (size_t k = 0; k < SEARCH_CASES; k++) {
+        att_beam_search *all = search_new(&model, &search_cases[k].options);
+        att_beam_search *mixed = search_new(&model, &search_cases[k].options);
+        att_beam_search *alone = search_new(&model, &search_cases[k].options);
         att_threads_set(1);
         search_run(all, &(att_search_batch){ .sources = &three, .keep_attention = keep });
         att_threads_set(3);
@@ -286,10 +286,11 @@ static void what_is_found_does_not_depend_on_the_batch(void **state)
                                       .lengths = source_lengths + row };
             search_run(alone, &(att_search_batch){
                                   .sources = &one, .stream_ids = &number, .keep_attention = keep });
-            assert_same(promises[k].name, all, row, alone, 0, source_lengths[row]);
-            assert_same(promises[k].name, all, row, mixed, place[row], source_lengths[row]);
+            assert_same(search_cases[k].name, all, row, alone, 0, source_lengths[row]);
+            assert_same(search_cases[k].name, all, row, mixed, mixed_row[row], source_lengths[row]);
         }
-        assert_same(promises[k].name, all, 0, mixed, 3, 3); /* the same line with the same number */
+        assert_same(search_cases[k].name, all, 0, mixed, 3,
+                    3); /* the same source with the same stream id */
         att_beam_search_free(all);
         att_beam_search_free(mixed);
         att_beam_search_free(alone);
@@ -299,14 +300,14 @@ static void what_is_found_does_not_depend_on_the_batch(void **state)
 static void hypotheses_are_ranked_and_complete(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < PROMISES; k++) {
-        const att_decoding_options *how = &promises[k].how;
-        att_beam_search *search = search_new(&model, how);
+    for (size_t k = 0; k < SEARCH_CASES; k++) {
+        const att_decoding_options *options = &search_cases[k].options;
+        att_beam_search *search = search_new(&model, options);
         search_run(search, &(att_search_batch){ .sources = &three });
         for (int64_t row = 0; row < 3; row++) {
             int64_t count;
             const att_hypothesis *found = att_beam_search_hypotheses(search, row, &count);
-            assert_true(count >= 1 && count <= (how->n_best > 0 ? how->n_best : 1));
+            assert_true(count >= 1 && count <= (options->n_best > 0 ? options->n_best : 1));
             for (int64_t i = 0; i < count; i++) {
                 double sum = 0;
                 for (int64_t t = 0; t < found[i].count; t++) {
@@ -337,21 +338,21 @@ static bool repeats(const att_hypothesis *found, int64_t n)
     return false;
 }
 
-/* With the end put off, a small model goes round in circles; and where every pair of five tokens
- * has come once, nothing may follow but the end. */
-static void no_tokens_in_a_row_come_twice_where_that_is_asked(void **state)
+/* With a large minimum length a small model repeats itself. Once every bigram of the five tokens
+ * has occurred, only the end token may follow. */
+static void no_ngram_is_repeated_with_no_repeat_ngram(void **state)
 {
     (void)state;
     bool repeated = false;
     for (int64_t n = 1; n <= 3; n++) {
-        const att_decoding_options free_how = { .size = sizeof(att_decoding_options),
-                                                .beam = 2,
-                                                .min_output_length = 40,
-                                                .max_output_length = 60 };
-        att_decoding_options how = free_how;
-        how.no_repeat_ngram = n;
-        att_beam_search *search = search_new(&model, &how),
-                        *without = search_new(&model, &free_how);
+        const att_decoding_options unrestricted = { .size = sizeof(att_decoding_options),
+                                                    .beam = 2,
+                                                    .min_output_length = 40,
+                                                    .max_output_length = 60 };
+        att_decoding_options options = unrestricted;
+        options.no_repeat_ngram = n;
+        att_beam_search *search = search_new(&model, &options),
+                        *without = search_new(&model, &unrestricted);
         search_run(search, &(att_search_batch){ .sources = &three });
         search_run(without, &(att_search_batch){ .sources = &three });
         for (int64_t row = 0; row < 3; row++) {
@@ -364,16 +365,17 @@ static void no_tokens_in_a_row_come_twice_where_that_is_asked(void **state)
     assert_true(repeated);
 }
 
-/* Five tokens, none twice, and no end before the sixth: what there is ends there, as cut. */
-static void where_nothing_may_follow_the_answer_ends_as_it_is(void **state)
+/* Five tokens, no repeats, and no end token before the minimum length: the hypothesis is truncated
+ * after five tokens. */
+static void a_hypothesis_that_no_token_may_follow_is_truncated(void **state)
 {
     (void)state;
-    const att_decoding_options how = { .size = sizeof(att_decoding_options),
-                                       .beam = 2,
-                                       .no_repeat_ngram = 1,
-                                       .min_output_length = 8,
-                                       .max_output_length = 60 };
-    att_beam_search *search = search_new(&model, &how);
+    const att_decoding_options options = { .size = sizeof(att_decoding_options),
+                                           .beam = 2,
+                                           .no_repeat_ngram = 1,
+                                           .min_output_length = 8,
+                                           .max_output_length = 60 };
+    att_beam_search *search = search_new(&model, &options);
     search_run(search, &(att_search_batch){ .sources = &three });
     for (int64_t row = 0; row < 3; row++) {
         assert_int_equal(best_of(search, row)->count, CHOICES);
@@ -382,7 +384,7 @@ static void where_nothing_may_follow_the_answer_ends_as_it_is(void **state)
     att_beam_search_free(search);
 }
 
-static void answers_have_the_least_and_the_most_tokens(void **state)
+static void outputs_have_the_min_and_max_length(void **state)
 {
     (void)state;
     const att_decoding_options at_least = { .size = sizeof(att_decoding_options),
@@ -391,7 +393,8 @@ static void answers_have_the_least_and_the_most_tokens(void **state)
                                             .min_length_ratio = 3 };
     att_beam_search *search = search_new(&model, &at_least);
     search_run(search, &(att_search_batch){ .sources = &three });
-    assert_true(best_of(search, 0)->count > 9); /* three for each of three, and the end */
+    assert_true(best_of(search, 0)->count >
+                9); /* three for each of three source tokens, and the end token */
     assert_true(best_of(search, 2)->count > 7);
     att_beam_search_free(search);
 
@@ -409,18 +412,18 @@ static void answers_have_the_least_and_the_most_tokens(void **state)
     att_beam_search_free(search);
 }
 
-/* A prefix is followed, and what comes after it is the best that can come after it. */
-static void a_prefix_is_followed_and_the_search_goes_on_from_there(void **state)
+/* The output is the best of all sequences that start with the prefix. */
+static void a_prefix_is_forced_and_the_search_continues_after_it(void **state)
 {
     (void)state;
     static sequence all[EVERY];
     static const int32_t prefix[] = { FIRST + 2, FIRST };
     static const att_forced_tokens forced[] = { { prefix, 2, false }, { prefix, 1, false }, { 0 } };
     list_all(all);
-    const att_decoding_options how = { .size = sizeof(att_decoding_options),
-                                       .beam = WIDE,
-                                       .max_output_length = MOST };
-    att_beam_search *search = search_new(&model, &how);
+    const att_decoding_options options = { .size = sizeof(att_decoding_options),
+                                           .beam = LARGE_BEAM,
+                                           .max_output_length = MAX_TOKENS };
+    att_beam_search *search = search_new(&model, &options);
     search_run(search, &(att_search_batch){ .sources = &three, .forced = forced });
     for (int64_t row = 0; row < 3; row++) {
         score_all(all, row, 1);
@@ -436,31 +439,31 @@ static void a_prefix_is_followed_and_the_search_goes_on_from_there(void **state)
 
 /* ---- coverage */
 
-/* The rank, worked out again from what was looked at. */
-static void the_coverage_penalty_is_what_was_not_looked_at(void **state)
+/* Computes the score again from the attention weights. */
+static void the_coverage_penalty_is_computed_from_the_attention(void **state)
 {
     (void)state;
     const double beta = 0.3;
-    const att_decoding_options how = { .size = sizeof(att_decoding_options),
-                                       .beam = 3,
-                                       .n_best = 3,
-                                       .coverage_penalty = beta,
-                                       .max_output_length = 9 };
-    att_beam_search *search = search_new(&model, &how);
+    const att_decoding_options options = { .size = sizeof(att_decoding_options),
+                                           .beam = 3,
+                                           .n_best = 3,
+                                           .coverage_penalty = beta,
+                                           .max_output_length = 9 };
+    att_beam_search *search = search_new(&model, &options);
     search_run(search,
                &(att_search_batch){ .sources = &three, .keep_attention = { .selected = true } });
     for (int64_t row = 0; row < 3; row++) {
         int64_t count, length = source_lengths[row];
         const att_hypothesis *found = att_beam_search_hypotheses(search, row, &count);
         for (int64_t k = 0; k < count; k++) {
-            double rank = found[k].log_prob_sum / (double)found[k].count;
+            double score = found[k].log_prob_sum / (double)found[k].count;
             for (int64_t i = 0; i < length; i++) {
-                double seen = 0;
+                double coverage = 0;
                 for (int64_t t = 0; t < found[k].count; t++)
-                    seen += (double)found[k].attention[t * length + i];
-                rank += beta * log(seen < 1 ? seen : 1);
+                    coverage += (double)found[k].attention[t * length + i];
+                score += beta * log(coverage < 1 ? coverage : 1);
             }
-            assert_true(fabs(found[k].normalized_score - rank) < 1e-9);
+            assert_true(fabs(found[k].normalized_score - score) < 1e-9);
         }
     }
     att_beam_search_free(search);
@@ -468,19 +471,19 @@ static void the_coverage_penalty_is_what_was_not_looked_at(void **state)
 
 /* ---- ensembles */
 
-static void a_model_twice_is_the_model(void **state)
+static void an_ensemble_of_equal_models_is_the_model(void **state)
 {
     (void)state;
     scene again;
     scene_new(&again, (setting_pair[]){ { "attention", "additive" } }, 1);
     scene_shake(&again, 6);
-    const att_decoding_options how = {
+    const att_decoding_options options = {
         .size = sizeof(att_decoding_options), .beam = 3, .n_best = 3, .max_output_length = 12
     };
-    att_decoding_options together = how;
+    att_decoding_options together = options;
     together.ensemble = &again.model;
     together.ensemble_count = 1;
-    att_beam_search *one = search_new(&model, &how), *two = search_new(&model, &together);
+    att_beam_search *one = search_new(&model, &options), *two = search_new(&model, &together);
     const att_search_batch task = { .sources = &three, .keep_attention = { .selected = true } };
     search_run(one, &task);
     search_run(two, &task);
@@ -491,7 +494,7 @@ static void a_model_twice_is_the_model(void **state)
     scene_free(&again);
 }
 
-/* Followed along one path, the probabilities are the mean of those of the models. */
+/* In forced decoding, each probability is the mean over the models. */
 static void an_ensemble_has_the_mean_probability(void **state)
 {
     (void)state;
@@ -505,11 +508,11 @@ static void an_ensemble_has_the_mean_probability(void **state)
     const att_search_batch task = { .sources = &three,
                                     .forced = forced,
                                     .keep_attention = { .selected = true } };
-    static const att_decoding_options how = ATT_INIT(att_decoding_options);
+    static const att_decoding_options options = ATT_INIT(att_decoding_options);
     const att_decoding_options together = { .size = sizeof(att_decoding_options),
                                             .ensemble = &model.model,
                                             .ensemble_count = 1 };
-    att_beam_search *a = search_new(&model, &how), *b = search_new(&other, &how);
+    att_beam_search *a = search_new(&model, &options), *b = search_new(&other, &options);
     att_beam_search *both = search_new(&other, &together);
     search_run(a, &task);
     search_run(b, &task);
@@ -523,9 +526,9 @@ static void an_ensemble_has_the_mean_probability(void **state)
             double bound = 8 * 0x1p-24 * (1 + fabs(log(mean)));
             assert_true(fabs((double)z->log_probs[t] - log(mean)) < bound);
         }
-        size_t looks = (size_t)(z->count * source_lengths[row]);
+        size_t weights = (size_t)(z->count * source_lengths[row]);
         assert_memory_equal(z->attention, x->attention,
-                            looks * sizeof *z->attention); /* the only one's */
+                            weights * sizeof *z->attention); /* of the only model with attention */
     }
     att_beam_search_free(a);
     att_beam_search_free(b);
@@ -533,17 +536,17 @@ static void an_ensemble_has_the_mean_probability(void **state)
     scene_free(&other);
 }
 
-static void models_of_other_tokens_do_not_go_together(void **state)
+static void an_ensemble_needs_equal_vocabularies(void **state)
 {
     (void)state;
     scene other;
     scene_new(&other, (setting_pair[]){ { "alphabet", "abce" } }, 1);
-    const att_decoding_options how = { .size = sizeof(att_decoding_options),
-                                       .ensemble = &other.model,
-                                       .ensemble_count = 1 };
+    const att_decoding_options options = { .size = sizeof(att_decoding_options),
+                                           .ensemble = &other.model,
+                                           .ensemble_count = 1 };
     att_beam_search *search;
     att_error err = { 0 };
-    assert_int_equal(att_beam_search_new(&search, model.model, &how, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_beam_search_new(&search, model.model, &options, &err), ATT_BAD_INPUT);
     assert_null(search);
     assert_string_equal(err.message,
                         "ensemble: the source vocabulary of model 2 differs from that of model 1");
@@ -553,19 +556,19 @@ static void models_of_other_tokens_do_not_go_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_beam_wide_enough_finds_the_best_of_all_sequences_in_order),
+        cmocka_unit_test(a_large_enough_beam_finds_the_best_of_all_sequences_in_order),
         cmocka_unit_test(stopping_early_loses_nothing_of_the_best),
         cmocka_unit_test(a_beam_of_one_takes_the_most_probable_token_at_each_step),
-        cmocka_unit_test(what_is_found_does_not_depend_on_the_batch),
+        cmocka_unit_test(hypotheses_do_not_depend_on_the_batch),
         cmocka_unit_test(hypotheses_are_ranked_and_complete),
-        cmocka_unit_test(no_tokens_in_a_row_come_twice_where_that_is_asked),
-        cmocka_unit_test(where_nothing_may_follow_the_answer_ends_as_it_is),
-        cmocka_unit_test(answers_have_the_least_and_the_most_tokens),
-        cmocka_unit_test(a_prefix_is_followed_and_the_search_goes_on_from_there),
-        cmocka_unit_test(the_coverage_penalty_is_what_was_not_looked_at),
-        cmocka_unit_test(a_model_twice_is_the_model),
+        cmocka_unit_test(no_ngram_is_repeated_with_no_repeat_ngram),
+        cmocka_unit_test(a_hypothesis_that_no_token_may_follow_is_truncated),
+        cmocka_unit_test(outputs_have_the_min_and_max_length),
+        cmocka_unit_test(a_prefix_is_forced_and_the_search_continues_after_it),
+        cmocka_unit_test(the_coverage_penalty_is_computed_from_the_attention),
+        cmocka_unit_test(an_ensemble_of_equal_models_is_the_model),
         cmocka_unit_test(an_ensemble_has_the_mean_probability),
-        cmocka_unit_test(models_of_other_tokens_do_not_go_together),
+        cmocka_unit_test(an_ensemble_needs_equal_vocabularies),
     };
     return cmocka_run_group_tests(tests, make_model, free_model);
 }

@@ -1,5 +1,5 @@
-/* What the search promises, for every family and variant of models: the batch, its order and the
- * number of threads change nothing, searched or drawn. */
+/* Beam search and sampling with every variant of every architecture: results do not depend on the
+ * batch, its order or the number of threads. */
 #include "decode/beam_search_help.h"
 
 enum { SOURCES = 7, LONGEST = 5 };
@@ -12,7 +12,7 @@ static const int64_t lengths[SOURCES] = { 5, 1, 2, 3, 4, 5, 2 };
 
 static const struct {
     const char *name;
-    att_decoding_options how;
+    att_decoding_options options;
 } searches[] = {
     { "greedy", { .max_output_length = 12 } },
     { "beam", { .beam = 4, .n_best = 3, .max_output_length = 10 } },
@@ -35,7 +35,7 @@ static uint64_t hash_found(const att_beam_search *search, int64_t row, int64_t l
     return h;
 }
 
-/* Runs the sources `which` in one batch and keeps a hash of what was found for each. */
+/* Runs the sources `which` in one batch and stores a hash of the hypotheses of each. */
 static void run_some(uint64_t *out, att_beam_search *search, const int64_t *which, int64_t count)
 {
     int32_t rows[SOURCES * LONGEST];
@@ -71,7 +71,7 @@ static void the_batch_changes_nothing_for_any_model(void **state)
         scene_shake(&s, 2);
         for (size_t k = 0; k < sizeof searches / sizeof *searches; k++) {
             uint64_t alone[SOURCES], all[SOURCES], mixed[SOURCES];
-            att_beam_search *search = search_new(&s, &searches[k].how);
+            att_beam_search *search = search_new(&s, &searches[k].options);
             att_threads_set(1);
             for (int64_t i = 0; i < SOURCES; i++)
                 run_some(alone, search, &in_order[i], 1);
@@ -81,7 +81,7 @@ static void the_batch_changes_nothing_for_any_model(void **state)
             att_threads_set(0);
             for (size_t i = 0; i < SOURCES; i++)
                 if (alone[i] != all[i] || alone[i] != mixed[i])
-                    fail_msg("%s, %s: source %zu is answered otherwise in company", row->name,
+                    fail_msg("%s, %s: source %zu has another result in a batch", row->name,
                              searches[k].name, i);
             att_beam_search_free(search);
         }

@@ -1,5 +1,6 @@
-/* A trained model of scenes describes pairs of shapes that it has never seen together, and each
- * word that names a shape looks at it (golden/README.md tells where the model is from). */
+/* A trained caption model describes pairs of shapes that are not in its training data, and the
+ * attention of each word that names a shape is on that shape (golden/README.md: how the model was
+ * trained). */
 #include "attend.h"
 
 #include "data/synthetic_shapes.h"
@@ -15,106 +16,107 @@
 
 #define MODEL ATTEND_SOURCE_DIR "/tests/decode/golden/shapes.safetensors"
 
-enum { SIZE = 32, CELLS = 8, HELD = 300 };
+enum { SIZE = 32, CELLS = 8, SCENES = 300 };
 
-typedef struct gallery {
+typedef struct caption_set {
     att_model *model;
-    att_tensor pictures;
-    att_outputs *answers;
-} gallery;
+    att_tensor images;
+    att_outputs *outputs;
+} caption_set;
 
-static void open_gallery(gallery *g)
+static void caption_set_open(caption_set *g)
 {
     att_error err = { 0 };
-    const int64_t shape[] = { HELD, SIZE, SIZE, 3 };
-    const att_generate_options how = { .size = sizeof(att_generate_options), .attention = true };
-    assert_int_equal(att_tensor_new(&g->pictures, ATT_F32, 4, shape, NULL), ATT_OK);
-    for (int64_t i = 0; i < HELD; i++) {
+    const int64_t shape[] = { SCENES, SIZE, SIZE, 3 };
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .attention = true };
+    assert_int_equal(att_tensor_new(&g->images, ATT_F32, 4, shape, NULL), ATT_OK);
+    for (int64_t i = 0; i < SCENES; i++) {
         att_scene scene;
         att_scene_sample(&scene, 1, i, true, SIZE);
-        att_scene_render((float *)g->pictures.data + i * SIZE * SIZE * 3, &scene, SIZE);
+        att_scene_render((float *)g->images.data + i * SIZE * SIZE * 3, &scene, SIZE);
     }
     if (att_model_load(&g->model, MODEL, &err) != ATT_OK ||
-        att_model_caption(&g->answers, g->model, &g->pictures, &how, &err) != ATT_OK)
+        att_model_caption(&g->outputs, g->model, &g->images, &options, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
 }
 
-static void close_gallery(gallery *g)
+static void caption_set_close(caption_set *g)
 {
-    att_outputs_free(g->answers);
-    att_tensor_free(&g->pictures);
+    att_outputs_free(g->outputs);
+    att_tensor_free(&g->images);
     att_model_free(g->model);
 }
 
-static bool is_right(const att_output *answer, const att_scene *scene)
+static bool is_right(const att_output *output, const att_scene *scene)
 {
-    att_string said = { 0 };
-    assert_int_equal(att_scene_caption(&said, scene), ATT_OK);
-    bool same = strcmp(answer->text, said.data) == 0;
-    att_string_free(&said);
+    att_string caption = { 0 };
+    assert_int_equal(att_scene_caption(&caption, scene), ATT_OK);
+    bool same = strcmp(output->text, caption.data) == 0;
+    att_string_free(&caption);
     return same;
 }
 
-/* Whether any pixel of the cell that a word looked at most is part of the shape's square. */
-static bool looks_at(const att_output *answer, int64_t word, const att_shape *shape)
+/* Whether the cell with the largest weight of a word overlaps the square of the shape. */
+static bool attends_to(const att_output *output, int64_t word, const att_shape *shape)
 {
-    const double *weights = answer->weights + word * CELLS * CELLS;
-    int64_t most = 0, cell = SIZE / CELLS, reach = shape->radius;
+    const double *weights = output->weights + word * CELLS * CELLS;
+    int64_t best = 0, cell = SIZE / CELLS, reach = shape->radius;
     for (int64_t i = 1; i < CELLS * CELLS; i++)
-        if (weights[i] > weights[most])
-            most = i;
-    int64_t left = most % CELLS * cell, top = most / CELLS * cell;
-    return left <= shape->x + reach && left + cell > shape->x - reach && /* across, */
-           top <= shape->y + reach && top + cell > shape->y - reach;     /* and down */
+        if (weights[i] > weights[best])
+            best = i;
+    int64_t left = best % CELLS * cell, top = best / CELLS * cell;
+    return left <= shape->x + reach && left + cell > shape->x - reach && /* columns */
+           top <= shape->y + reach && top + cell > shape->y - reach;     /* rows */
 }
 
-/* How often the words that name a shape looked at it, and at the other. */
-typedef struct looks {
+/* How often the words that name a shape attend to it, and to the other shape. */
+typedef struct attended {
     int words, at_named, at_other;
-} looks;
+} attended;
 
-/* The colour is at `word`, the form behind it. */
-static void count_looks(looks *out, const att_output *answer, int64_t word, const att_shape *named,
-                        const att_shape *other)
+/* The color is at `word`, the form follows. */
+static void count_attention(attended *out, const att_output *output, int64_t word,
+                            const att_shape *named, const att_shape *other)
 {
     for (int64_t i = word; i < word + 2; i++) {
         out->words++;
-        out->at_named += looks_at(answer, i, named);
-        out->at_other += looks_at(answer, i, other);
+        out->at_named += attends_to(output, i, named);
+        out->at_other += attends_to(output, i, other);
     }
 }
 
-static void pairs_never_seen_are_described_and_looked_at(void **state)
+static void unseen_pairs_of_shapes_are_captioned_and_attended_to(void **state)
 {
     (void)state;
-    gallery g;
-    open_gallery(&g);
+    caption_set g;
+    caption_set_open(&g);
     int right = 0;
-    looks first = { 0 }, second = { 0 };
-    for (int64_t i = 0; i < HELD; i++) {
-        const att_output *answer = att_outputs_get(g.answers, (size_t)i);
+    attended first = { 0 }, second = { 0 };
+    for (int64_t i = 0; i < SCENES; i++) {
+        const att_output *output = att_outputs_get(g.outputs, (size_t)i);
         att_scene scene;
         att_scene_sample(&scene, 1, i, true, SIZE);
-        if (!is_right(answer, &scene))
+        if (!is_right(output, &scene))
             continue;
         right++;
-        count_looks(&first, answer, 1, &scene.first, &scene.second);
-        count_looks(&second, answer, scene.vertical ? 5 : 6, &scene.second, &scene.first);
+        count_attention(&first, output, 1, &scene.first, &scene.second);
+        count_attention(&second, output, scene.vertical ? 5 : 6, &scene.second, &scene.first);
     }
     print_message("%d of %d scenes; of %d words of the first shape %d look at it and %d at the "
                   "other; of the second %d and %d\n",
-                  right, HELD, first.words, first.at_named, first.at_other, second.at_named,
+                  right, SCENES, first.words, first.at_named, first.at_other, second.at_named,
                   second.at_other);
-    assert_true(right * 100 >= HELD * 95);
+    assert_true(right * 100 >= SCENES * 95);
     assert_true(first.at_named * 10 >= first.words * 9 && first.at_other * 10 <= first.words);
     assert_true(second.at_named * 10 >= second.words * 9 && second.at_other * 10 <= second.words);
-    close_gallery(&g);
+    caption_set_close(&g);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_never_seen_are_described_and_looked_at),
+        cmocka_unit_test(unseen_pairs_of_shapes_are_captioned_and_attended_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
-/* Lines sorted by a model: in order, the same alone or among others, by one model or several. */
+/* att_model_classify(): predictions in the order of the lines, the same alone and in a batch, from
+ * one model or an ensemble. */
 #include "json_help.h"
 #include "model/classifier_help.h"
 
 #include <math.h>
 
-/* Two models that have learnt the same sentences, for all tests. */
+/* Two models trained on the same sentences, for all tests. */
 static scene trained, other;
 
 static int train(void **state)
@@ -25,82 +26,84 @@ static int forget(void **state)
     return 0;
 }
 
-static att_predictions *sort(att_model *model, const char *const *lines, size_t count,
-                             const att_classify_options *how)
+static att_predictions *classify(att_model *model, const char *const *lines, size_t count,
+                                 const att_classify_options *options)
 {
-    att_predictions *verdicts;
+    att_predictions *predictions;
     att_error err = { 0 };
-    if (att_model_classify(&verdicts, model, lines, count, how, &err) != ATT_OK)
+    if (att_model_classify(&predictions, model, lines, count, options, &err) != ATT_OK)
         fail_msg("%s", err.message);
-    assert_int_equal(att_predictions_count(verdicts), count);
-    return verdicts;
+    assert_int_equal(att_predictions_count(predictions), count);
+    return predictions;
 }
 
 static const char *const lines[] = { "a a b", "", "c b", " \t ", "b a b b a", "b", "A z" };
 enum { LINES = sizeof lines / sizeof *lines };
 
-static void verdicts_come_in_order_and_an_empty_line_has_none(void **state)
+static void predictions_come_in_order_and_an_empty_line_has_no_label(void **state)
 {
     (void)state;
     static const char *const wanted[] = { "many", "", "see", "", "few", "few", NULL };
-    att_predictions *verdicts = sort(trained.model, lines, LINES, NULL);
+    att_predictions *predictions = classify(trained.model, lines, LINES, NULL);
     for (size_t i = 0; i < LINES; i++) {
-        const att_prediction *verdict = att_predictions_get(verdicts, i);
+        const att_prediction *prediction = att_predictions_get(predictions, i);
         if (wanted[i])
-            assert_string_equal(verdict->label_text, wanted[i]);
-        assert_int_equal(verdict->label < 0, verdict->token_count == 0);
-        assert_int_equal(verdict->probabilities == NULL, verdict->label < 0);
-        assert_null(verdict->weights);
+            assert_string_equal(prediction->label_text, wanted[i]);
+        assert_int_equal(prediction->label < 0, prediction->token_count == 0);
+        assert_int_equal(prediction->probabilities == NULL, prediction->label < 0);
+        assert_null(prediction->weights);
     }
-    assert_null(att_predictions_get(verdicts, LINES));
-    att_predictions_free(verdicts);
+    assert_null(att_predictions_get(predictions, LINES));
+    att_predictions_free(predictions);
 }
 
 static void tokens_are_those_of_the_line_and_unknown_ones_are_counted(void **state)
 {
     (void)state;
-    att_predictions *verdicts = sort(trained.model, lines, LINES, NULL);
-    const att_prediction *verdict = att_predictions_get(verdicts, 6);
-    assert_int_equal(verdict->token_count, 2);
-    assert_string_equal(verdict->tokens[0], "a"); /* in small letters, as the model has it */
-    assert_string_equal(verdict->tokens[1], "z");
-    assert_int_equal(verdict->unknown_tokens, 1);
-    assert_true(verdict->spaced);
-    att_predictions_free(verdicts);
+    att_predictions *predictions = classify(trained.model, lines, LINES, NULL);
+    const att_prediction *prediction = att_predictions_get(predictions, 6);
+    assert_int_equal(prediction->token_count, 2);
+    assert_string_equal(prediction->tokens[0], "a"); /* in lower case, by the model's settings */
+    assert_string_equal(prediction->tokens[1], "z");
+    assert_int_equal(prediction->unknown_tokens, 1);
+    assert_true(prediction->spaced);
+    att_predictions_free(predictions);
 }
 
 static void probabilities_add_up_to_one_and_the_label_has_the_largest(void **state)
 {
     (void)state;
-    att_predictions *verdicts = sort(trained.model, lines, LINES, NULL);
+    att_predictions *predictions = classify(trained.model, lines, LINES, NULL);
     assert_int_equal(att_model_label_count(trained.model), 3);
     assert_null(att_model_label(trained.model, 3));
     for (size_t i = 0; i < LINES; i++) {
-        const att_prediction *verdict = att_predictions_get(verdicts, i);
+        const att_prediction *prediction = att_predictions_get(predictions, i);
         double sum = 0;
-        for (int64_t k = 0; verdict->label >= 0 && k < 3; k++) {
-            sum += verdict->probabilities[k];
-            assert_true(verdict->probabilities[k] <= verdict->probabilities[verdict->label]);
+        for (int64_t k = 0; prediction->label >= 0 && k < 3; k++) {
+            sum += prediction->probabilities[k];
+            assert_true(prediction->probabilities[k] <=
+                        prediction->probabilities[prediction->label]);
         }
-        assert_true(verdict->label < 0 || fabs(sum - 1) < 1e-6);
-        if (verdict->label >= 0)
-            assert_string_equal(verdict->label_text,
-                                att_model_label(trained.model, (size_t)verdict->label));
+        assert_true(prediction->label < 0 || fabs(sum - 1) < 1e-6);
+        if (prediction->label >= 0)
+            assert_string_equal(prediction->label_text,
+                                att_model_label(trained.model, (size_t)prediction->label));
     }
-    att_predictions_free(verdicts);
+    att_predictions_free(predictions);
 }
 
-static void a_line_is_judged_the_same_bits_in_any_company(void **state)
+static void a_line_is_classified_with_the_same_bits_in_any_batch(void **state)
 {
     (void)state;
-    const att_classify_options how = { .size = sizeof(att_classify_options), .attention = true },
+    const att_classify_options options = { .size = sizeof(att_classify_options),
+                                           .attention = true },
                                small = { .size = sizeof(att_classify_options),
                                          .attention = true,
                                          .batch_size = 2 };
-    att_predictions *all = sort(trained.model, lines, LINES, &how);
-    att_predictions *pairs = sort(trained.model, lines, LINES, &small);
+    att_predictions *all = classify(trained.model, lines, LINES, &options);
+    att_predictions *pairs = classify(trained.model, lines, LINES, &small);
     for (size_t i = 0; i < LINES; i++) {
-        att_predictions *alone = sort(trained.model, &lines[i], 1, &how);
+        att_predictions *alone = classify(trained.model, &lines[i], 1, &options);
         const att_prediction *a = att_predictions_get(all, i), *b = att_predictions_get(pairs, i),
                              *c = att_predictions_get(alone, 0);
         assert_string_equal(a->label_text, c->label_text);
@@ -116,16 +119,16 @@ static void a_line_is_judged_the_same_bits_in_any_company(void **state)
     att_predictions_free(pairs);
 }
 
-static void models_that_decide_together_have_the_mean_of_their_probabilities(void **state)
+static void an_ensemble_has_the_mean_of_the_probabilities(void **state)
 {
     (void)state;
     att_model *with[] = { other.model };
-    const att_classify_options how = { .size = sizeof(att_classify_options),
-                                       .ensemble = with,
-                                       .ensemble_count = 1 };
-    att_predictions *one = sort(trained.model, lines, LINES, NULL);
-    att_predictions *two = sort(other.model, lines, LINES, NULL);
-    att_predictions *both = sort(trained.model, lines, LINES, &how);
+    const att_classify_options options = { .size = sizeof(att_classify_options),
+                                           .ensemble = with,
+                                           .ensemble_count = 1 };
+    att_predictions *one = classify(trained.model, lines, LINES, NULL);
+    att_predictions *two = classify(other.model, lines, LINES, NULL);
+    att_predictions *both = classify(trained.model, lines, LINES, &options);
     for (size_t i = 0; i < LINES; i++)
         for (int64_t k = 0; att_predictions_get(one, i)->label >= 0 && k < 3; k++) {
             double mean = (att_predictions_get(one, i)->probabilities[k] +
@@ -138,93 +141,95 @@ static void models_that_decide_together_have_the_mean_of_their_probabilities(voi
     att_predictions_free(both);
 }
 
-static void a_line_that_is_too_long_is_refused_or_cut(void **state)
+static void a_line_that_is_too_long_is_refused_or_truncated(void **state)
 {
     (void)state;
-    att_predictions *verdicts;
+    att_predictions *predictions;
     att_error err = { 0 };
     const att_classify_options refuse = { .size = sizeof(att_classify_options),
                                           .max_input_length = 4 };
-    const att_classify_options cut = { .size = sizeof(att_classify_options),
-                                       .max_input_length = 4,
-                                       .input_overflow = ATT_OVERFLOW_TRUNCATE };
-    assert_int_equal(att_model_classify(&verdicts, trained.model, lines, LINES, &refuse, &err),
+    const att_classify_options truncate = { .size = sizeof(att_classify_options),
+                                            .max_input_length = 4,
+                                            .input_overflow = ATT_OVERFLOW_TRUNCATE };
+    assert_int_equal(att_model_classify(&predictions, trained.model, lines, LINES, &refuse, &err),
                      ATT_BAD_INPUT);
-    assert_null(verdicts);
+    assert_null(predictions);
     assert_int_equal(err.line, 5);
-    verdicts = sort(trained.model, lines, LINES, &cut);
-    assert_int_equal(att_predictions_get(verdicts, 4)->truncated_input_tokens, 1);
-    assert_int_equal(att_predictions_get(verdicts, 4)->token_count, 4);
-    att_predictions_free(verdicts);
+    predictions = classify(trained.model, lines, LINES, &truncate);
+    assert_int_equal(att_predictions_get(predictions, 4)->truncated_input_tokens, 1);
+    assert_int_equal(att_predictions_get(predictions, 4)->token_count, 4);
+    att_predictions_free(predictions);
 }
 
-static void a_line_that_is_no_text_is_named(void **state)
+static void a_line_that_is_not_utf8_is_named(void **state)
 {
     (void)state;
     static const char *const bad[] = { "a", "b\xFF" };
-    att_predictions *verdicts;
+    att_predictions *predictions;
     att_error err = { 0 };
-    assert_int_equal(att_model_classify(&verdicts, trained.model, bad, 2, NULL, &err),
+    assert_int_equal(att_model_classify(&predictions, trained.model, bad, 2, NULL, &err),
                      ATT_BAD_INPUT);
     assert_int_equal(err.line, 2);
 }
 
-static void models_that_answer_lines_do_not_sort_and_the_other_way_round(void **state)
+static void seq2seq_models_do_not_classify_and_classifiers_do_not_generate(void **state)
 {
     (void)state;
     scene pairs;
-    att_predictions *verdicts;
-    att_outputs *answers;
+    att_predictions *predictions;
+    att_outputs *outputs;
     att_error err = { 0 };
     scene_new(&pairs, NULL, 0);
-    assert_int_equal(att_model_classify(&verdicts, pairs.model, lines, 1, NULL, &err),
+    assert_int_equal(att_model_classify(&predictions, pairs.model, lines, 1, NULL, &err),
                      ATT_BAD_INPUT);
     assert_string_equal(err.message, "expected a classifier, found a seq2seq model (rnn)");
     assert_int_equal(att_model_label_count(pairs.model), 0);
-    assert_int_equal(att_model_generate(&answers, trained.model, lines, 1, NULL, &err),
+    assert_int_equal(att_model_generate(&outputs, trained.model, lines, 1, NULL, &err),
                      ATT_BAD_INPUT);
     scene_free(&pairs);
 }
 
-static void a_verdict_is_one_line_of_json(void **state)
+static void a_prediction_is_one_line_of_json(void **state)
 {
     (void)state;
-    const att_classify_options how = { .size = sizeof(att_classify_options), .attention = true };
-    att_predictions *verdicts = sort(trained.model, lines, LINES, &how);
+    const att_classify_options options = { .size = sizeof(att_classify_options),
+                                           .attention = true };
+    att_predictions *predictions = classify(trained.model, lines, LINES, &options);
     for (size_t i = 0; i < LINES; i++) {
-        const att_prediction *verdict = att_predictions_get(verdicts, i);
+        const att_prediction *prediction = att_predictions_get(predictions, i);
         att_string text = { 0 };
-        assert_int_equal(att_prediction_json(&text, verdict, trained.model, NULL), ATT_OK);
+        assert_int_equal(att_prediction_json(&text, prediction, trained.model, NULL), ATT_OK);
         assert_true(strchr(text.data, '\n') == text.data + text.length - 1);
         att_json_doc doc = json_of(&text);
         const att_json *probabilities = att_json_find(doc.root, "probabilities");
-        assert_int_equal(probabilities ? probabilities->count : 0, verdict->label >= 0 ? 3 : 0);
-        if (verdict->label >= 0) {
+        assert_int_equal(probabilities ? probabilities->count : 0, prediction->label >= 0 ? 3 : 0);
+        if (prediction->label >= 0) {
             const char *label = string_of(doc.root, "label");
-            assert_string_equal(label, verdict->label_text);
-            assert_true(number_of(probabilities, label) == verdict->probabilities[verdict->label]);
-            assert_int_equal(item_count(doc.root, "attention"), verdict->token_count);
+            assert_string_equal(label, prediction->label_text);
+            assert_true(number_of(probabilities, label) ==
+                        prediction->probabilities[prediction->label]);
+            assert_int_equal(item_count(doc.root, "attention"), prediction->token_count);
         } else {
             assert_int_equal(member(doc.root, "label")->type, ATT_JSON_NULL);
         }
         att_json_free(&doc);
         att_string_free(&text);
     }
-    att_predictions_free(verdicts);
+    att_predictions_free(predictions);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts_come_in_order_and_an_empty_line_has_none),
+        cmocka_unit_test(predictions_come_in_order_and_an_empty_line_has_no_label),
         cmocka_unit_test(tokens_are_those_of_the_line_and_unknown_ones_are_counted),
         cmocka_unit_test(probabilities_add_up_to_one_and_the_label_has_the_largest),
-        cmocka_unit_test(a_line_is_judged_the_same_bits_in_any_company),
-        cmocka_unit_test(models_that_decide_together_have_the_mean_of_their_probabilities),
-        cmocka_unit_test(a_line_that_is_too_long_is_refused_or_cut),
-        cmocka_unit_test(a_line_that_is_no_text_is_named),
-        cmocka_unit_test(models_that_answer_lines_do_not_sort_and_the_other_way_round),
-        cmocka_unit_test(a_verdict_is_one_line_of_json),
+        cmocka_unit_test(a_line_is_classified_with_the_same_bits_in_any_batch),
+        cmocka_unit_test(an_ensemble_has_the_mean_of_the_probabilities),
+        cmocka_unit_test(a_line_that_is_too_long_is_refused_or_truncated),
+        cmocka_unit_test(a_line_that_is_not_utf8_is_named),
+        cmocka_unit_test(seq2seq_models_do_not_classify_and_classifiers_do_not_generate),
+        cmocka_unit_test(a_prediction_is_one_line_of_json),
     };
-    return cmocka_run_group_tests_name("sort", tests, train, forget);
+    return cmocka_run_group_tests_name("classify", tests, train, forget);
 }

@@ -1,5 +1,5 @@
-/* What hypotheses are ranked by: the formulas, and that the bound by which a search stops is one.
- */
+/* The score of hypotheses: the formulas of length normalization, and that the bound for early
+ * stopping holds. */
 #include "decode/hypothesis_score.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static const att_decoding_options norms[] = {
 };
 enum { NORMS = sizeof norms / sizeof *norms };
 
-static void length_counts_as_its_formula_says(void **state)
+static void scores_are_normalized_by_the_formula_of_the_length_norm(void **state)
 {
     (void)state;
     static const double wanted[NORMS] = { -12.0 / 7, -5.50987860, -12.0 / 49,
@@ -28,8 +28,8 @@ static void length_counts_as_its_formula_says(void **state)
         assert_true(fabs(att_length_normalize(&norms[k], -12, 7) - wanted[k]) < 1e-8);
 }
 
-/* Going on only lowers the sum, by any amount, and takes any number of tokens up to the most. */
-static void nothing_that_goes_on_is_ranked_above_the_bound(void **state)
+/* A continuation lowers the sum by any amount and adds any number of tokens up to the maximum. */
+static void no_continuation_scores_above_the_bound(void **state)
 {
     (void)state;
     enum { MOST = 30 };
@@ -41,15 +41,15 @@ static void nothing_that_goes_on_is_ranked_above_the_bound(void **state)
                 for (int64_t n = count; n <= MOST; n++)
                     for (double less = 0; less < 3; less += 0.5)
                         best = fmax(best, att_length_normalize(&norms[k], sum - less, n));
-                assert_true(best == bound); /* and no looser than need be */
+                assert_true(best == bound); /* and the bound is tight */
             }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(length_counts_as_its_formula_says),
-        cmocka_unit_test(nothing_that_goes_on_is_ranked_above_the_bound),
+        cmocka_unit_test(scores_are_normalized_by_the_formula_of_the_length_norm),
+        cmocka_unit_test(no_continuation_scores_above_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

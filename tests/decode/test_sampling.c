@@ -1,5 +1,5 @@
-/* Drawing tokens: with u walked evenly through [0, 1) each token is drawn as often as its
- * probability says, to within one draw. */
+/* Sampling tokens: for evenly spaced u in [0, 1), the count of each token is its probability times
+ * the number of samples, to within one. */
 #include "decode/sampling.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-enum { WORDS = 200, DRAWS = 20000 };
+enum { WORDS = 200, SAMPLES = 20000 };
 
 static const att_banned_tokens bans = { (const int32_t[]){ 1, 5 }, 2 };
 static float log_probs[WORDS];
 static int times[WORDS];
 
-/* p falls with the place in a shuffled order; 1 and 5, which are banned, are among the largest. */
+/* p falls along a shuffled order of tokens; the banned tokens 1 and 5 are among the largest. */
 static void fill(void)
 {
     double sum = 0, p[WORDS];
@@ -27,7 +27,7 @@ static void fill(void)
         log_probs[i] = (float)log(p[i] / (sum + 1));
 }
 
-static void draw_all(const att_decoding_options *how)
+static void sample_all(const att_decoding_options *options)
 {
     att_candidate items[WORDS];
     float scratch[WORDS];
@@ -35,9 +35,9 @@ static void draw_all(const att_decoding_options *how)
     fill();
     for (int i = 0; i < WORDS; i++)
         times[i] = 0;
-    for (int i = 0; i < DRAWS; i++) {
-        double u = (i + 0.5) / DRAWS;
-        int32_t token = att_sample_token(how, log_probs, WORDS, &bans, u, &top, scratch);
+    for (int i = 0; i < SAMPLES; i++) {
+        double u = (i + 0.5) / SAMPLES;
+        int32_t token = att_sample_token(options, log_probs, WORDS, &bans, u, &top, scratch);
         assert_true(token >= 0 && token < WORDS);
         times[token]++;
     }
@@ -49,9 +49,9 @@ static int by_probability(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* How often each should have come: after the temperature, of the first `some` tokens, the most
- * probable first, that may follow; or of so many that they have the share `top_p`. */
-static void assert_drawn(double temperature, int some, double top_p)
+/* Compares the counts with the expected ones: after the temperature, of the `top_k` most probable
+ * tokens that are not banned, or of the first of these that together have the fraction `top_p`. */
+static void assert_sampled(double temperature, int top_k, double top_p)
 {
     int order[WORDS], count = 0;
     double all = 0, kept = 0;
@@ -59,83 +59,83 @@ static void assert_drawn(double temperature, int some, double top_p)
         if (!att_is_banned(&bans, i))
             order[count++] = i;
     qsort(order, (size_t)count, sizeof *order, by_probability);
-    for (int i = 0; i < count && i < some; i++)
+    for (int i = 0; i < count && i < top_k; i++)
         all += exp((double)log_probs[order[i]] / temperature);
-    int held = 0;
-    while (held < count && held < some && kept < top_p * all)
-        kept += exp((double)log_probs[order[held++]] / temperature);
+    int nucleus = 0;
+    while (nucleus < count && nucleus < top_k && kept < top_p * all)
+        kept += exp((double)log_probs[order[nucleus++]] / temperature);
     for (int i = 0; i < WORDS; i++) {
         double wanted = 0;
-        for (int k = 0; k < held; k++)
+        for (int k = 0; k < nucleus; k++)
             if (order[k] == i)
-                wanted = DRAWS * exp((double)log_probs[i] / temperature) / kept;
-        if (fabs(times[i] - wanted) > 1.01) /* the ends of its stretch may fall on either side */
-            fail_msg("token %d came %d times, expected %g", i, times[i], wanted);
+                wanted = SAMPLES * exp((double)log_probs[i] / temperature) / kept;
+        if (fabs(times[i] - wanted) > 1.01) /* the ends of its interval may round either way */
+            fail_msg("token %d was sampled %d times, expected %g", i, times[i], wanted);
     }
 }
 
-static void tokens_come_as_often_as_they_are_probable(void **state)
+static void tokens_are_sampled_as_often_as_they_are_probable(void **state)
 {
     (void)state;
-    draw_all(&(att_decoding_options){ .size = sizeof(att_decoding_options), .sample = true });
-    assert_drawn(1, WORDS, 1);
-    draw_all(&(att_decoding_options){
+    sample_all(&(att_decoding_options){ .size = sizeof(att_decoding_options), .sample = true });
+    assert_sampled(1, WORDS, 1);
+    sample_all(&(att_decoding_options){
         .size = sizeof(att_decoding_options), .sample = true, .temperature = 2.5 });
-    assert_drawn(2.5, WORDS, 1);
-    draw_all(&(att_decoding_options){
+    assert_sampled(2.5, WORDS, 1);
+    sample_all(&(att_decoding_options){
         .size = sizeof(att_decoding_options), .sample = true, .temperature = 0.4 });
-    assert_drawn(0.4, WORDS, 1);
+    assert_sampled(0.4, WORDS, 1);
 }
 
-static void only_the_most_probable_are_drawn_from(void **state)
+static void top_k_samples_the_most_probable_tokens_only(void **state)
 {
     (void)state;
-    draw_all(&(att_decoding_options){
+    sample_all(&(att_decoding_options){
         .size = sizeof(att_decoding_options), .sample = true, .top_k = 7 });
-    assert_drawn(1, 7, 1);
-    draw_all(&(att_decoding_options){
+    assert_sampled(1, 7, 1);
+    sample_all(&(att_decoding_options){
         .size = sizeof(att_decoding_options), .sample = true, .top_k = 7, .top_p = 0.6 });
-    assert_drawn(1, 7, 0.6);
-    draw_all(&(att_decoding_options){
+    assert_sampled(1, 7, 0.6);
+    sample_all(&(att_decoding_options){
         .size = sizeof(att_decoding_options), .sample = true, .top_k = 1 });
-    assert_drawn(1, 1, 1);
+    assert_sampled(1, 1, 1);
 }
 
-/* 0.95 takes more tokens than are looked at first. */
-static void tokens_are_drawn_that_have_a_share_together(void **state)
+/* The nucleus of 0.95 has more tokens than att_sample_token() searches first. */
+static void top_p_samples_from_the_nucleus(void **state)
 {
     (void)state;
-    draw_all(&(att_decoding_options){
+    sample_all(&(att_decoding_options){
         .size = sizeof(att_decoding_options), .sample = true, .top_p = 0.5 });
-    assert_drawn(1, WORDS, 0.5);
-    draw_all(&(att_decoding_options){
+    assert_sampled(1, WORDS, 0.5);
+    sample_all(&(att_decoding_options){
         .size = sizeof(att_decoding_options), .sample = true, .top_p = 0.95, .temperature = 1.5 });
-    assert_drawn(1.5, WORDS, 0.95);
-    draw_all(&(att_decoding_options){
+    assert_sampled(1.5, WORDS, 0.95);
+    sample_all(&(att_decoding_options){
         .size = sizeof(att_decoding_options), .sample = true, .top_p = 1e-6 });
-    assert_drawn(1, 1, 1);
+    assert_sampled(1, 1, 1);
 }
 
-static void where_nothing_may_follow_nothing_is_drawn(void **state)
+static void nothing_is_sampled_where_every_token_is_banned(void **state)
 {
     (void)state;
     float none[3] = { -INFINITY, -INFINITY, NAN }, scratch[3];
     att_candidate items[3];
     att_topk top = { .items = items };
-    const att_decoding_options how = { .size = sizeof(att_decoding_options),
-                                       .sample = true,
-                                       .top_p = 0.5 };
+    const att_decoding_options options = { .size = sizeof(att_decoding_options),
+                                           .sample = true,
+                                           .top_p = 0.5 };
     const att_banned_tokens no_bans = { NULL, 0 };
-    assert_int_equal(att_sample_token(&how, none, 3, &no_bans, 0.5, &top, scratch), -1);
+    assert_int_equal(att_sample_token(&options, none, 3, &no_bans, 0.5, &top, scratch), -1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_come_as_often_as_they_are_probable),
-        cmocka_unit_test(only_the_most_probable_are_drawn_from),
-        cmocka_unit_test(tokens_are_drawn_that_have_a_share_together),
-        cmocka_unit_test(where_nothing_may_follow_nothing_is_drawn),
+        cmocka_unit_test(tokens_are_sampled_as_often_as_they_are_probable),
+        cmocka_unit_test(top_k_samples_the_most_probable_tokens_only),
+        cmocka_unit_test(top_p_samples_from_the_nucleus),
+        cmocka_unit_test(nothing_is_sampled_where_every_token_is_banned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

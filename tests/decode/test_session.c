@@ -1,5 +1,5 @@
-/* Sessions: steps give what generation gives, rows are dropped, reordered and forked, and arguments
- * that do not fit are refused. */
+/* Sessions: steps give the results of generation, rows are dropped, reordered and forked, and
+ * invalid arguments are refused. */
 #include "failing_memory.h"
 #include "model/public_models.h"
 
@@ -29,7 +29,7 @@ static const att_session_output *step(att_session *session, int64_t rows, const 
     return out;
 }
 
-/* The most probable token but the start, as the library's search chooses it. */
+/* The most probable token except the start token, as greedy decoding chooses it. */
 static int32_t most_probable(const float *log_probs, int64_t count)
 {
     int64_t best = 0;
@@ -87,7 +87,7 @@ static void steps_give_the_output_and_the_score_of_greedy_generation(void **stat
     }
 }
 
-/* What one row has after a path of tokens, alone. */
+/* The log-probabilities of a single row after a path of tokens. */
 static void alone(float *out, att_session *session, const char *line, const int32_t *path,
                   int64_t count)
 {

@@ -1,4 +1,4 @@
-/* The best of many candidates, against sorting them all. */
+/* The top k of many candidates, against a full sort. */
 #include "decode/topk.h"
 
 #include "base/random.h"
@@ -34,7 +34,7 @@ static int best_first(const void *a, const void *b)
     return (x->token > y->token) - (x->token < y->token);
 }
 
-static void it_holds_what_sorting_everything_puts_first(void **state)
+static void it_holds_the_first_items_of_a_full_sort(void **state)
 {
     (void)state;
     static att_candidate all[ROWS * WORDS], items[ROWS * WORDS];
@@ -67,7 +67,7 @@ static void it_holds_what_sorting_everything_puts_first(void **state)
     }
 }
 
-static void what_is_not_a_number_is_not_held(void **state)
+static void nan_scores_are_not_held(void **state)
 {
     (void)state;
     att_candidate items[4];
@@ -86,8 +86,8 @@ static void what_is_not_a_number_is_not_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_holds_what_sorting_everything_puts_first),
-        cmocka_unit_test(what_is_not_a_number_is_not_held),
+        cmocka_unit_test(it_holds_the_first_items_of_a_full_sort),
+        cmocka_unit_test(nan_scores_are_not_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What the fuzz targets share. A target gets any bytes; it may refuse them, but it must not crash,
- * leak, or contradict itself. */
+/* Shared by the fuzz targets. A target gets any bytes; it may refuse them, but it must not crash,
+ * leak, or break a PROMISE. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 

@@ -1,6 +1,6 @@
-/* Any bytes as a text to learn subwords from and a line to apply them to: the first line is both.
- * The first byte says how many merges, and how often a letter must occur. Whatever was learned,
- * every line comes back as it was, and what a model file keeps of it gives the same tokens. */
+/* Any bytes as a text to train BPE on and a line to encode: the first line is both. The first byte
+ * chooses the number of merges and the minimum count of a character. Every line must decode to
+ * itself, and the vocabulary read back from its JSON must give the same tokens. */
 #include "fuzz/fuzz.h"
 
 #include "text/lines.h"

@@ -1,4 +1,4 @@
-/* Any bytes as a config file. What is taken must be values that can be set again. */
+/* Any bytes as a config file. Values that are accepted must be accepted when set again. */
 #include "fuzz/fuzz.h"
 
 #include "settings/settings.h"

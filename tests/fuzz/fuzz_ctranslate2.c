@@ -1,5 +1,4 @@
-/* Any bytes as a model.bin of CTranslate2. Its vocabularies are good: what they hold is text, which
- * other targets see to. */
+/* Any bytes as a model.bin of CTranslate2. Its vocabularies are valid: other targets fuzz text. */
 #include "fuzz/fuzz.h"
 
 #include "import/ct2_model.h"

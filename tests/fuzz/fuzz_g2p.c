@@ -1,6 +1,5 @@
-/* Arrays of any shapes as the model of g2p_en (the .npz file around them is another target's): each
- * of the twelve takes three bytes, its rank and its dimensions, as differences from what is right.
- */
+/* Arrays of any shapes as the model of g2p_en (fuzz_npz.c fuzzes the .npz file). Each of the twelve
+ * arrays takes three bytes: the differences of its rank and dimensions from the right ones. */
 #include "fuzz/fuzz.h"
 
 #include "import/g2p.h"

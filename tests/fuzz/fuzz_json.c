@@ -1,5 +1,5 @@
-/* Any bytes as JSON. What is read, once written and read again, is the same to the last bit; what
- * is written is the same for both. */
+/* Any bytes as JSON. A value that is read, written and read again has the same bits, and both are
+ * written as the same text. */
 #include "fuzz/fuzz.h"
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* Any bytes as a .npy file. What is read must be the same once written and read again. */
+/* Any bytes as a .npy file. A tensor that is read, written and read again must be the same. */
 #include "fuzz/fuzz.h"
 
 #include "attend.h"

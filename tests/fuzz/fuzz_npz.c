@@ -1,5 +1,5 @@
-/* Any bytes as a .npz file; and, since few of them would get past the checksums, the same bytes put
- * into an archive: a line with an entry's name, then its contents. */
+/* Any bytes as a .npz file; and, since few inputs would pass the checksums, the same bytes as the
+ * content of a valid archive: a line with an entry's name, then its bytes. */
 #include "tensor/bundle.h"
 #include "fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
-/* Any bytes as pairs of lines. The first byte chooses what tokens are, small letters, and whether
- * what follows the first byte 0x1E are alignments. What is read must be whole, and its text must
- * read the same again. */
+/* Any bytes as pairs of lines. The first byte chooses the tokenizer, lower case, and whether the
+ * bytes after the first 0x1E are alignments. The result must be complete, and its text must be read
+ * as the same data again. */
 #include "fuzz/fuzz.h"
 
 #include "data/batch.h"

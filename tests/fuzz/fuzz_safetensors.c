@@ -1,4 +1,5 @@
-/* Any bytes as a .safetensors file. What is read must be the same once written and read again. */
+/* Any bytes as a .safetensors file. A bundle that is read, written and read again must be the same.
+ */
 #include "fuzz/fuzz.h"
 
 #include "tensor/bundle.h"

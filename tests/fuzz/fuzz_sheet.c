@@ -1,4 +1,4 @@
-/* Any bytes as a worksheet, worked out and, if it is one, rendered in one of the five formats. */
+/* Any bytes as a worksheet: evaluated and, if it is valid, rendered in one of the five formats. */
 #include "fuzz/fuzz.h"
 #include "sheet/interpreter.h"
 #include "text/utf8.h"

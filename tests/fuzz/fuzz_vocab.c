@@ -1,5 +1,5 @@
-/* Any bytes as the vocabulary in a model's metadata. What is taken says the same again when it is
- * written and read back, and cuts a line into tokens that it has. */
+/* Any bytes as the vocabulary in a model's metadata. A vocabulary that is accepted is the same when
+ * written and read back, and splits a line into tokens that it contains. */
 #include "fuzz/fuzz.h"
 
 #include "base/string.h"

@@ -1,4 +1,4 @@
-/* Runs a fuzz target over the files of its corpus, as an ordinary test: replay_x FOLDER. */
+/* Runs a fuzz target on the files of its corpus, as an ordinary test: replay_x FOLDER. */
 #include "fuzz/fuzz.h"
 
 #include "base/file.h"
@@ -12,7 +12,7 @@ static int skip_dots(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* The input lies in a block of just its size, so that the sanitiser sees every step beyond it. */
+/* The input is in a block of exactly its size, so that the sanitizer detects reads beyond it. */
 static bool replay(const char *path)
 {
     att_string file = { 0 };

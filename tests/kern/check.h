@@ -16,7 +16,7 @@
 /* Half a unit in the last place of numbers just above 1: the relative error of one rounding. */
 #define EPS 0x1p-24
 
-/* Runs what follows with `kernels` set to each set's table in turn. */
+/* Runs the following statement with `kernels` set to the table of each instruction set in turn. */
 #define FOR_EACH_SET(kernels)                                                                      \
     for (int cpu_ = ATT_CPU_SCALAR; cpu_ <= ATT_CPU_AVX512; cpu_++)                                \
         for (const att_kernels *kernels = att_kernels_for((att_cpu)cpu_); kernels; kernels = NULL)

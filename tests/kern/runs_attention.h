@@ -59,7 +59,7 @@ static inline void run_att_kern_tile_scores(att_kern_tile_scores *kernel, scene 
     }
 }
 
-/* What lies ahead is only asked for: it may end before the keys do, or after, or be unreadable. */
+/* The prefetch address is never read: it may end before or after the keys, or be unmapped. */
 static inline void run_att_kern_single_query_scores(att_kern_single_query_scores *kernel, scene *s)
 {
     size_t width = scene_width(s), keys = s->n > 67 ? scene_keys(s) : s->n * 3 % 67;

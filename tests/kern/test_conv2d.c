@@ -1,5 +1,5 @@
-/* Convolution on arrays: the bits of the matrix product on all patches, which is what it stands
- * for, at any number of threads, on every instruction set and for any batch. */
+/* Convolution on arrays: the bits of the matrix product with the matrix of patches (im2col), at any
+ * number of threads, on every instruction set and for any batch. */
 #include "kern/check.h"
 
 #include "base/alloc.h"

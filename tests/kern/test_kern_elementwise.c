@@ -1,5 +1,5 @@
 /* The activations and their gradients against double precision. Gradients are compared with central
- * differences of the double function, which know nothing of the formulas in the kernels. */
+ * differences of the double function, which do not use the formulas of the kernels. */
 #include "kern/check.h"
 
 static double relu(double x)
@@ -63,7 +63,8 @@ static void gradients_are_those_of_central_differences(void **state)
         const struct {
             const char *name;
             att_kern_elementwise_backward *kernel;
-            att_kern_elementwise *keeps; /* gives what the kernel keeps; NULL where that is x */
+            att_kern_elementwise
+                *keeps; /* computes the `kept` input of the kernel; NULL where that is x */
             double (*truth)(double);
         } all[] = {
             { "tanh_backward", kernels->tanh_backward, kernels->tanh, tanh },

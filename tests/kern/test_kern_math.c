@@ -1,5 +1,5 @@
 /* The elementary functions against libm in double precision: every special value, and floats all
- * over the range. With ATTEND_EXHAUSTIVE set, every float there is (about ten minutes). */
+ * over the range. With ATTEND_EXHAUSTIVE set, all floats (about ten minutes). */
 #include "kern/check.h"
 
 #include <stdint.h>
@@ -97,10 +97,10 @@ static void functions_stay_within_two_units_around_the_seams(void **state)
         FOR_EACH_SET(kernels)
     for (size_t s = 0; s < sizeof seams / sizeof *seams; s++) {
         float x[401], y[401];
-        uint32_t centre;
-        memcpy(&centre, &seams[s], sizeof centre);
+        uint32_t center;
+        memcpy(&center, &seams[s], sizeof center);
         for (uint32_t i = 0; i < 401; i++)
-            x[i] = from_bits(centre - 200 + i);
+            x[i] = from_bits(center - 200 + i);
         kernel_of(kernels, &functions[k])(y, x, 401);
         for (size_t i = 0; i < 401; i++)
             if (!(ulps(y[i], functions[k].truth(x[i])) <= 2))

@@ -5,10 +5,10 @@
 static const double epsilon = 1e-5f;
 
 /* u = (x - mean) / sqrt(variance + epsilon), with the mean left out for the RMS norm. */
-static void normalize(double *u, const double *x, size_t n, bool centred)
+static void normalize(double *u, const double *x, size_t n, bool centered)
 {
     double mean = 0, square = 0;
-    for (size_t i = 0; i < n && centred; i++)
+    for (size_t i = 0; i < n && centered; i++)
         mean += x[i] / (double)n;
     for (size_t i = 0; i < n; i++)
         square += (x[i] - mean) * (x[i] - mean) / (double)n;
@@ -22,12 +22,12 @@ typedef struct row {
     float dx[ROW_MAX], dgain[ROW_MAX], dbias[ROW_MAX];
     double wide[ROW_MAX], u[ROW_MAX];
     size_t n;
-    bool centred;
+    bool centered;
 } row;
 
-static row row_of(size_t n, bool centred, double low, double high)
+static row row_of(size_t n, bool centered, double low, double high)
 {
-    row r = { .n = n, .centred = centred };
+    row r = { .n = n, .centered = centered };
     fill(r.x, n, 61 + n, low, high);
     fill(r.gain, n, 62 + n, 0.5, 2);
     fill(r.bias, n, 63 + n, -1, 1);
@@ -40,7 +40,7 @@ static row row_of(size_t n, bool centred, double low, double high)
 static double loss(row *r)
 {
     double sum = 0;
-    normalize(r->u, r->wide, r->n, r->centred);
+    normalize(r->u, r->wide, r->n, r->centered);
     for (size_t i = 0; i < r->n; i++)
         sum += r->dy[i] * r->u[i] * r->gain[i];
     return sum;
@@ -56,13 +56,13 @@ static double bound_of(const row *r, double spread)
 static void check_forward(const att_kernels *kernels, row *r, double spread)
 {
     att_norm_stats stats;
-    att_kern_norm *kernel = r->centred ? kernels->layer_norm : kernels->rms_norm;
+    att_kern_norm *kernel = r->centered ? kernels->layer_norm : kernels->rms_norm;
     kernel(r->y, &stats, r->x, r->gain, r->bias, r->n, (float)epsilon);
-    normalize(r->u, r->wide, r->n, r->centred);
+    normalize(r->u, r->wide, r->n, r->centered);
     for (size_t i = 0; i < r->n; i++)
-        check_near(r->y[i], r->u[i] * r->gain[i] + (r->centred ? r->bias[i] : 0),
-                   bound_of(r, spread), r->centred ? "layer_norm" : "rms_norm", kernels->name, r->n,
-                   i);
+        check_near(r->y[i], r->u[i] * r->gain[i] + (r->centered ? r->bias[i] : 0),
+                   bound_of(r, spread), r->centered ? "layer_norm" : "rms_norm", kernels->name,
+                   r->n, i);
 }
 
 static void norms_are_near_the_truth(void **state)
@@ -70,8 +70,8 @@ static void norms_are_near_the_truth(void **state)
     (void)state;
     FOR_EACH_SET(kernels)
     FOR_EACH_LENGTH(n)
-    for (int centred = 0; centred < 2; centred++) {
-        row r = row_of(n, centred, -3, 5);
+    for (int centered = 0; centered < 2; centered++) {
+        row r = row_of(n, centered, -3, 5);
         check_forward(kernels, &r, 3);
     }
 }
@@ -103,11 +103,11 @@ static void a_constant_row_becomes_the_bias(void **state)
 static void check_back(const att_kernels *kernels, row *r)
 {
     att_norm_stats stats;
-    (r->centred ? kernels->layer_norm : kernels->rms_norm)(r->y, &stats, r->x, r->gain, r->bias,
-                                                           r->n, (float)epsilon);
-    (r->centred ? kernels->layer_norm_backward : kernels->rms_norm_backward)(
+    (r->centered ? kernels->layer_norm : kernels->rms_norm)(r->y, &stats, r->x, r->gain, r->bias,
+                                                            r->n, (float)epsilon);
+    (r->centered ? kernels->layer_norm_backward : kernels->rms_norm_backward)(
         r->dx, r->dgain, r->dbias, r->dy, r->x, r->gain, &stats, r->n);
-    const char *name = r->centred ? "layer_norm_backward" : "rms_norm_backward";
+    const char *name = r->centered ? "layer_norm_backward" : "rms_norm_backward";
     for (size_t i = 0; i < r->n; i++) {
         const double h = 1e-5, at = r->wide[i];
         r->wide[i] = at + h;
@@ -119,7 +119,7 @@ static void check_back(const att_kernels *kernels, row *r)
         double bound = bound_of(r, 3);
         check_near(r->dx[i], (up - down) / (2 * h), 2 * bound + 1e-8, name, kernels->name, r->n, i);
         check_near(r->dgain[i], r->dy[i] * r->u[i], bound, "dgain", kernels->name, r->n, i);
-        check_near(r->dbias[i], r->centred ? r->dy[i] : 0, 0, "dbias", kernels->name, r->n, i);
+        check_near(r->dbias[i], r->centered ? r->dy[i] : 0, 0, "dbias", kernels->name, r->n, i);
     }
 }
 
@@ -128,8 +128,8 @@ static void gradients_are_those_of_central_differences(void **state)
     (void)state;
     FOR_EACH_SET(kernels)
     for (size_t l = 1; l < CHECK_LENGTHS; l++) /* one element alone has no variance */
-        for (int centred = 0; centred < 2; centred++) {
-            row r = row_of(check_lengths[l], centred, -3, 5);
+        for (int centered = 0; centered < 2; centered++) {
+            row r = row_of(check_lengths[l], centered, -3, 5);
             check_back(kernels, &r);
         }
 }

@@ -1,5 +1,5 @@
-/* Dropout and optimisers: what is dropped is what the counter says, and steps are those of the
- * papers. */
+/* The kernels of dropout and optimizers: the counter decides which elements are dropped, and update
+ * steps follow the formulas of the papers. */
 #include "kern/check.h"
 
 static void each_element_is_dropped_as_its_own_number_says(void **state)

@@ -1,5 +1,5 @@
 /* Sums, maxima and dot products of a row against double precision. With 16 partial sums no element
- * passes through more than n/16 + 1 + 4 additions, each of which errs by EPS of what it has. */
+ * passes through more than n/16 + 1 + 4 additions, each of which has a relative error of EPS. */
 #include "kern/check.h"
 
 static double depth(size_t n)

@@ -1,5 +1,5 @@
-/* Metrics on text: sacreBLEU's figures to the digit (golden/make), figures that can be worked out
- * by hand, and what is refused. */
+/* Metrics on text: scores of sacreBLEU to the last digit (golden/make), scores computed by hand,
+ * and invalid input. */
 #include "attend.h"
 
 #include "base/alloc.h"
@@ -309,7 +309,7 @@ static void a_signature_states_how_a_score_was_computed(void **state)
     assert_true(isnan(scores[0].interval.low) && isnan(scores[0].interval.high));
 }
 
-/* ---- what is refused */
+/* ---- invalid input */
 
 static void assert_refused(const char *metric, const char *tokenizer, const char *hypothesis,
                            const char *place, int line, const char *message)

@@ -1,5 +1,5 @@
-/* Small models that sort, and a few sentences for them: those with more a than b are "many", the
- * others "few", and those that begin with a c are "see". */
+/* Small classifiers of every variant, and a few sentences for them: sentences with more a than b
+ * have the label "many", the others "few", and those that begin with c "see". */
 #ifndef TESTS_MODEL_CLASSIFIER_HELP_H
 #define TESTS_MODEL_CLASSIFIER_HELP_H
 
@@ -14,8 +14,8 @@
         "architecture", "cnn"                                                                      \
     }
 
-/* Each row is what differs from an LSTM of one layer that reads both ways, summed up by attention.
- */
+/* Each row lists the settings that differ from a bidirectional LSTM of one layer with attention
+ * pooling. */
 static const variant label_variants[] = {
     { "attention", { { 0 } } },
     { "attention, dot, one way", { { "pool-score", "dot" }, { "bidirectional", "no" } } },
@@ -65,7 +65,7 @@ static inline void write_sentence(FILE *file, uint64_t number)
     fprintf(file, "\t%s\n", first == 2 ? "see" : count[0] > count[1] ? "many" : "few");
 }
 
-/* A file of such sentences, to be removed by the caller. */
+/* Writes a file of such sentences, which the caller removes. */
 static inline void write_sentences(char path[32], uint64_t count)
 {
     strcpy(path, "/tmp/attend-label-XXXXXX");

@@ -1,4 +1,4 @@
-/* Eyes of any weights: for tests of what does not hang on what they see. */
+/* Image encoders with random weights, for tests whose result does not depend on the weights. */
 #ifndef ATT_TESTS_MODEL_IMAGE_ENCODER_HELP_H
 #define ATT_TESTS_MODEL_IMAGE_ENCODER_HELP_H
 
@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-/* A bundle of eyes with starting values, and the labels "thing 0", … */
-static inline att_bundle *eyes_bundle(int labels)
+/* The bundle of an image encoder with initial values and the labels "thing 0", … */
+static inline att_bundle *encoder_bundle(int labels)
 {
     att_bundle *bundle;
     att_params params = { 0 };

@@ -1,4 +1,4 @@
-/* Small models of every kind for tests: made from settings, given a little to learn. */
+/* Small models of every architecture for tests: built from settings and trained a little. */
 #ifndef TESTS_MODEL_HELP_H
 #define TESTS_MODEL_HELP_H
 
@@ -18,8 +18,8 @@ typedef struct setting_pair {
     const char *key, *value;
 } setting_pair;
 
-/* Every way that a family can be put together, each row what differs from an LSTM of one layer that
- * reads both ways, with dot attention at the output. Ended by a NULL name. */
+/* Every variant of the seq2seq architectures. Each row lists the settings that differ from a
+ * bidirectional LSTM of one layer with dot attention at the output. Ended by a NULL name. */
 typedef struct variant {
     const char *name;
     setting_pair set[10];
@@ -104,7 +104,7 @@ typedef struct scene {
     att_model *model;
     att_tape *tape;
     att_batches *batches;
-    att_optimizer optimiser;
+    att_optimizer optimizer;
     int64_t steps;
 } scene;
 
@@ -115,7 +115,7 @@ static inline void scene_set(scene *s, const char *key, const char *value)
         fail_msg("%s", err.message);
 }
 
-/* What stands on settings and data. */
+/* A model with its settings, data and tape. */
 static inline void scene_build(scene *s)
 {
     att_error err = { 0 };
@@ -128,11 +128,11 @@ static inline void scene_build(scene *s)
         att_pair_batches_new(&s->batches, &s->data.train, s->settings->batch_tokens, 1, NULL),
         ATT_OK);
     assert_int_equal(
-        att_optimizer_new(&s->optimiser, ATT_OPTIMIZER_ADAM, s->model->params.size, NULL), ATT_OK);
+        att_optimizer_new(&s->optimizer, ATT_OPTIMIZER_ADAM, s->model->params.size, NULL), ATT_OK);
     att_batches_start_epoch(s->batches, 0);
 }
 
-/* Strings over abcd to be reversed, and a small model for them with what `set` changes. */
+/* Strings over abcd to be reversed, and a small model for them with the settings `set`. */
 static inline void scene_new(scene *s, const setting_pair *set, size_t count)
 {
     static const setting_pair small[] = {
@@ -157,7 +157,7 @@ static inline void scene_of(scene *s, const variant *row)
 
 static inline void scene_free(scene *s)
 {
-    att_optimizer_free(&s->optimiser);
+    att_optimizer_free(&s->optimizer);
     att_batches_free(s->batches);
     att_tape_free(s->tape);
     att_model_free(s->model);
@@ -167,13 +167,13 @@ static inline void scene_free(scene *s)
 
 /* The loss of a batch with its gradients, averaged over tokens. */
 static inline double scene_backward(scene *s, const att_batch *batch,
-                                    const att_loss_options *lesson)
+                                    const att_loss_options *loss_options)
 {
     att_loss_result result = { 0 };
     att_error err = { 0 };
     memset(s->model->params.grad, 0, s->model->params.size * sizeof(float));
     att_tape_begin(s->tape, true, 1, (uint64_t)s->steps);
-    att_node *loss = att_model_loss(s->model, s->tape, batch, lesson, &result);
+    att_node *loss = att_model_loss(s->model, s->tape, batch, loss_options, &result);
     if (att_tape_status(s->tape, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     assert_int_equal(att_tape_backward(s->tape, loss, 1 / (float)batch->target_tokens, &err),
@@ -182,17 +182,17 @@ static inline double scene_backward(scene *s, const att_batch *batch,
     return result.loss / (double)result.tokens;
 }
 
-/* Learns for some epochs and gives the loss per token of the last. */
-static inline double scene_learn(scene *s, int epochs, const att_loss_options *lesson)
+/* Trains for some epochs; returns the loss per token of the last. */
+static inline double scene_learn(scene *s, int epochs, const att_loss_options *loss_options)
 {
     double total = 0;
     for (int epoch = 0; epoch < epochs; epoch++) {
         att_batches_start_epoch(s->batches, epoch);
         total = 0;
         for (int64_t i = 0; i < att_batches_count(s->batches); i++) {
-            total += scene_backward(s, att_batches_get(s->batches, i), lesson);
+            total += scene_backward(s, att_batches_get(s->batches, i), loss_options);
             const att_optimizer_step_options step = { ++s->steps, s->settings->learning_rate, 1 };
-            att_optimizer_step(&s->optimiser, s->settings, s->model->params.value,
+            att_optimizer_step(&s->optimizer, s->settings, s->model->params.value,
                                s->model->params.grad, &step);
             att_params_mark_changed(&s->model->params);
         }

@@ -1,5 +1,5 @@
-/* Every family, every way it can be put together: what it learns, and that training and decoding
- * are one computation. */
+/* Every variant of the seq2seq architectures: each one learns, its gradient is right, and training
+ * (teacher forcing) and step-wise decoding compute the same bits. */
 #include "base/cpu.h"
 #include "decode/beam_search.h"
 #include "model/model_help.h"
@@ -10,7 +10,7 @@
 
 /* ---- learning */
 
-/* Every parameter takes part, or it would not be there. */
+/* A parameter without a gradient would be useless. */
 static void every_parameter_of_every_variant_gets_a_gradient(void **state)
 {
     (void)state;
@@ -18,7 +18,7 @@ static void every_parameter_of_every_variant_gets_a_gradient(void **state)
     {
         scene s;
         scene_of(&s, row);
-        scene_learn(&s, 1, NULL); /* what starts at zero blocks nothing after a few steps */
+        scene_learn(&s, 1, NULL); /* parameters that start at zero block gradients at first */
         scene_backward(&s, att_batches_get(s.batches, 0), NULL);
         const att_params *params = &s.model->params;
         for (int i = 0; i < params->count; i++) {
@@ -86,7 +86,7 @@ static void the_gradient_points_where_the_loss_rises(void **state)
     }
 }
 
-static void smoothing_and_given_alignments_change_the_loss_and_not_what_is_counted(void **state)
+static void smoothing_and_given_alignments_change_the_loss_and_not_the_counts(void **state)
 {
     (void)state;
     scene s;
@@ -96,8 +96,8 @@ static void smoothing_and_given_alignments_change_the_loss_and_not_what_is_count
     att_tape_begin(s.tape, false, 0, 0);
     float a = att_model_loss(s.model, s.tape, batch, NULL, &plain)->value[0];
     att_tape_begin(s.tape, false, 0, 0);
-    const att_loss_options lesson = { .label_smoothing = 0.3f };
-    float b = att_model_loss(s.model, s.tape, batch, &lesson, &smoothed)->value[0];
+    const att_loss_options loss_options = { .label_smoothing = 0.3f };
+    float b = att_model_loss(s.model, s.tape, batch, &loss_options, &smoothed)->value[0];
     assert_true(a != b);
     assert_true(plain.loss == smoothed.loss);
     assert_int_equal(plain.correct, smoothed.correct);
@@ -105,13 +105,13 @@ static void smoothing_and_given_alignments_change_the_loss_and_not_what_is_count
     scene_free(&s);
 }
 
-/* The reversed position, taught as an alignment, is where attention goes. */
-static void alignments_teach_attention(void **state)
+/* Guided alignment to the reversed position moves the attention there. */
+static void alignments_train_attention(void **state)
 {
     (void)state;
     scene s;
     scene_new(&s, (setting_pair[]){ { "attention", "additive" }, { 0 } }, 2);
-    s.settings->guided_alignment = "given"; /* as with files: weights are then taught */
+    s.settings->guided_alignment = "given"; /* as with files: a loss acts on the weights */
     s.settings->guided_alignment_weight = 1;
     att_model_free(s.model);
     att_tape_free(s.tape);
@@ -140,7 +140,7 @@ static void alignments_teach_attention(void **state)
         batch.alignment = align;
         scene_backward(&s, &batch, NULL);
         const att_optimizer_step_options step = { ++s.steps, 0.02, 1 };
-        att_optimizer_step(&s.optimiser, s.settings, s.model->params.value, s.model->params.grad,
+        att_optimizer_step(&s.optimizer, s.settings, s.model->params.value, s.model->params.grad,
                            &step);
         att_params_mark_changed(&s.model->params);
         att_tape_begin(s.tape, false, 0, 0);
@@ -154,23 +154,23 @@ static void alignments_teach_attention(void **state)
     scene_free(&s);
 }
 
-/* ---- own predictions */
+/* ---- scheduled sampling */
 
-static float own_loss(scene *s, const att_batch *batch, const att_loss_options *lesson)
+static float sampled_loss(scene *s, const att_batch *batch, const att_loss_options *loss_options)
 {
     att_tape_begin(s->tape, false, 0, 0);
-    att_node *loss = att_model_loss(s->model, s->tape, batch, lesson, NULL);
+    att_node *loss = att_model_loss(s->model, s->tape, batch, loss_options, NULL);
     assert_non_null(loss);
     return loss->value[0];
 }
 
-static void own_predictions_are_fed_as_often_as_asked_and_drawn_alike(void **state)
+static void scheduled_sampling_feeds_predictions_at_the_given_rate_and_is_reproducible(void **state)
 {
     (void)state;
     EACH_VARIANT(row)
     {
         if (is_transformer(row))
-            continue; /* it has no use for them */
+            continue; /* Transformers have no scheduled sampling */
         scene s;
         scene_of(&s, row);
         const att_batch *batch = att_batches_get(s.batches, 0);
@@ -178,11 +178,11 @@ static void own_predictions_are_fed_as_often_as_asked_and_drawn_alike(void **sta
         const att_loss_options half = { .scheduled_sampling = 0.5f, .seed = 5, .step = 1 };
         const att_loss_options later = { .scheduled_sampling = 0.5f, .seed = 5, .step = 2 };
         const att_loss_options hardly = { .scheduled_sampling = 1e-30f, .seed = 5, .step = 1 };
-        float told = own_loss(&s, batch, NULL), some = own_loss(&s, batch, &half);
-        assert_true(own_loss(&s, batch, &half) == some);
-        assert_true(own_loss(&s, batch, &hardly) == told); /* step by step, the same bits */
-        assert_true(own_loss(&s, batch, &later) != some);
-        assert_true(own_loss(&s, batch, &always) != told);
+        float whole = sampled_loss(&s, batch, NULL), some = sampled_loss(&s, batch, &half);
+        assert_true(sampled_loss(&s, batch, &half) == some);
+        assert_true(sampled_loss(&s, batch, &hardly) == whole); /* step by step, the same bits */
+        assert_true(sampled_loss(&s, batch, &later) != some);
+        assert_true(sampled_loss(&s, batch, &always) != whole);
         scene_free(&s);
     }
 }
@@ -194,7 +194,7 @@ static att_sources sources_of(const att_batch *batch)
     return att_batch_sources(batch);
 }
 
-/* Decoding along the references gives, token for token, the probabilities of the loss. */
+/* Forced decoding of the references gives, token for token, the probabilities of the loss. */
 static void forced_decoding_has_the_bits_of_the_loss(void **state)
 {
     (void)state;
@@ -204,9 +204,9 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
         scene_of(&s, row);
         scene_learn(&s, 2, NULL);
         const att_batch *batch = att_batches_get(s.batches, 0);
-        att_loss_result told = { 0 };
+        att_loss_result whole = { 0 };
         att_tape_begin(s.tape, false, 0, 0);
-        att_model_loss(s.model, s.tape, batch, NULL, &told);
+        att_model_loss(s.model, s.tape, batch, NULL, &whole);
 
         att_beam_search *search;
         static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
@@ -229,8 +229,8 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
             for (int64_t t = 0; t < found->count; t++)
                 loss -= (double)found->log_probs[t];
         }
-        if (loss != told.loss)
-            fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, told.loss);
+        if (loss != whole.loss)
+            fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, whole.loss);
         att_beam_search_free(search);
         scene_free(&s);
     }
@@ -238,7 +238,7 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
 
 enum { MOST_MAPS = 8 };
 
-/* Rows dropped, doubled and exchanged between steps go on as if they had been alone. */
+/* Rows that are dropped, forked and reordered between steps have the results of single rows. */
 static void rows_can_be_reordered_between_steps(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void rows_can_be_reordered_between_steps(void **state)
 
 /* ---- the same bits */
 
-static uint64_t learnt_bits(const variant *row)
+static uint64_t trained_bits(const variant *row)
 {
     scene s;
     scene_of(&s, row);
@@ -304,21 +304,21 @@ static uint64_t learnt_bits(const variant *row)
     return h;
 }
 
-static void learning_has_the_same_bits_at_any_number_of_threads(void **state)
+static void training_has_the_same_bits_at_any_number_of_threads(void **state)
 {
     (void)state;
     EACH_VARIANT(row)
     {
         att_threads_set(1);
-        uint64_t one = learnt_bits(row);
+        uint64_t one = trained_bits(row);
         att_threads_set(3);
-        if (learnt_bits(row) != one)
+        if (trained_bits(row) != one)
             fail_msg("%s", row->name);
         att_threads_set(0);
     }
 }
 
-/* ---- what cannot be */
+/* ---- settings that are refused */
 
 static void assert_refused(const setting_pair *set, size_t count, const char *message)
 {
@@ -412,12 +412,13 @@ int main(void)
         cmocka_unit_test(every_parameter_of_every_variant_gets_a_gradient),
         cmocka_unit_test(every_variant_learns),
         cmocka_unit_test(the_gradient_points_where_the_loss_rises),
-        cmocka_unit_test(smoothing_and_given_alignments_change_the_loss_and_not_what_is_counted),
-        cmocka_unit_test(alignments_teach_attention),
-        cmocka_unit_test(own_predictions_are_fed_as_often_as_asked_and_drawn_alike),
+        cmocka_unit_test(smoothing_and_given_alignments_change_the_loss_and_not_the_counts),
+        cmocka_unit_test(alignments_train_attention),
+        cmocka_unit_test(
+            scheduled_sampling_feeds_predictions_at_the_given_rate_and_is_reproducible),
         cmocka_unit_test(forced_decoding_has_the_bits_of_the_loss),
         cmocka_unit_test(rows_can_be_reordered_between_steps),
-        cmocka_unit_test(learning_has_the_same_bits_at_any_number_of_threads),
+        cmocka_unit_test(training_has_the_same_bits_at_any_number_of_threads),
         cmocka_unit_test(settings_that_no_model_can_have_are_refused),
         cmocka_unit_test(settings_that_no_transformer_can_have_are_refused),
         cmocka_unit_test(a_source_beyond_the_positions_of_location_attention_is_refused),

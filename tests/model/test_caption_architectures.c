@@ -1,5 +1,5 @@
-/* Models of pictures: what they say step by step has the bits of what they learned from, alone or
- * in company; attention covers the cells; every way to put them together. */
+/* Every variant of caption models: step-wise decoding has the bits of the teacher-forced loss,
+ * alone and in a batch; attention covers the cells of the image. */
 #include "model/model.h"
 
 #include "base/cpu.h"
@@ -22,25 +22,25 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    { "start alone", { { "attention", "none" } } },
+    { "initial state alone", { { "attention", "none" } } },
     { "fixed at the state", { { "attention", "fixed" }, { "attention-context", "state" } } },
     { "general", { { "attention", "general" } } },
-    { "general, starting from the picture",
+    { "general, initial state from the image",
       { { "attention", "general" }, { "init-from-image", "yes" } } },
-    { "fixed, starting from nothing", { { "attention", "fixed" }, { "init-from-image", "no" } } },
+    { "fixed, initial state zero", { { "attention", "fixed" }, { "init-from-image", "no" } } },
     { "additive at both, gru, two layers",
       { { "attention", "additive" },
         { "attention-context", "both" },
         { "rnn-cell", "gru" },
         { "layers", "2" } } },
-    { "additive at the state, starting from the picture, gru, two layers",
+    { "additive at the state, initial state from the image, gru, two layers",
       { { "attention", "additive" },
         { "attention-context", "state" },
         { "init-from-image", "yes" },
         { "rnn-cell", "gru" },
         { "layers", "2" } } },
     { "coverage, rnn", { { "attention", "coverage" }, { "rnn-cell", "vanilla" } } },
-    { "location, no places", { { "attention", "location" }, { "image-positions", "no" } } },
+    { "location, no positions", { { "attention", "location" }, { "image-positions", "no" } } },
     { "pixels as they are", { { "conv-layers", "0" } } },
     { "transformer", { { "architecture", "transformer" }, { "heads", "2" } } },
     { "transformer, rotary, tied",
@@ -67,7 +67,7 @@ static void set(att_settings *settings, const char *key, const char *value)
         fail_msg("%s = %s: %s", key, value, err.message);
 }
 
-/* A model of the variant, learning with or without dropout of units. */
+/* A model of the variant, trained with or without dropout. */
 static void scene_with(scene *s, const variant *row, const char *dropout)
 {
     static const char *const small[][2] = { { "hidden-size", "12" },
@@ -125,9 +125,9 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
         scene_of(&s, row);
         const att_batch *batch = att_batches_get(s.batches, 0);
         assert_true(batch->rows > 1 && batch->rows <= 64);
-        att_loss_result told = { 0 };
+        att_loss_result whole = { 0 };
         att_tape_begin(s.tape, false, 0, 0);
-        assert_non_null(att_model_loss(s.model, s.tape, batch, NULL, &told));
+        assert_non_null(att_model_loss(s.model, s.tape, batch, NULL, &whole));
         att_beam_search *search;
         static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
         assert_int_equal(att_beam_search_new(&search, s.model, &greedy, NULL), ATT_OK);
@@ -146,33 +146,34 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
             for (int64_t t = 0; t < found->count; t++)
                 loss -= (double)found->log_probs[t];
         }
-        if (loss != told.loss)
-            fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, told.loss);
+        if (loss != whole.loss)
+            fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, whole.loss);
         att_beam_search_free(search);
         scene_free(&s);
     }
 }
 
-static att_tensor pictures_of(const att_image_grids *grids)
+static att_tensor images_of(const att_image_grids *grids)
 {
     return att_tensor_view(grids->values, ATT_F32, 4,
                            (int64_t[]){ grids->count, grids->rows, grids->columns, grids->depth });
 }
 
-/* Three pictures at once, and one at a time. */
-static void an_answer_is_the_same_alone_and_in_company(void **state)
+/* Three images at once, and one at a time. */
+static void an_output_is_the_same_alone_and_in_a_batch(void **state)
 {
     (void)state;
     EACH_VARIANT(row)
     {
         scene s;
         scene_of(&s, row);
-        const att_tensor all = pictures_of(&s.data.valid.image_grids);
+        const att_tensor all = images_of(&s.data.valid.image_grids);
         att_outputs *together, *alone;
-        const att_generate_options how = { .size = sizeof(att_generate_options),
-                                           .attention = true,
-                                           .decoding = &(const att_decoding_options){
-                                               .size = sizeof(att_decoding_options), .beam = 3 } };
+        const att_generate_options options = { .size = sizeof(att_generate_options),
+                                               .attention = true,
+                                               .decoding = &(const att_decoding_options){
+                                                   .size = sizeof(att_decoding_options),
+                                                   .beam = 3 } };
         const att_generate_options single = {
             .size = sizeof(att_generate_options),
             .attention = true,
@@ -180,7 +181,7 @@ static void an_answer_is_the_same_alone_and_in_company(void **state)
                 &(const att_decoding_options){ .size = sizeof(att_decoding_options), .beam = 3 },
             .batch_size = 1
         };
-        assert_int_equal(att_model_caption(&together, s.model, &all, &how, NULL), ATT_OK);
+        assert_int_equal(att_model_caption(&together, s.model, &all, &options, NULL), ATT_OK);
         assert_int_equal(att_model_caption(&alone, s.model, &all, &single, NULL), ATT_OK);
         assert_int_equal(att_outputs_count(together), 3);
         for (size_t i = 0; i < 3; i++) {
@@ -204,31 +205,32 @@ static void attention_is_spread_over_the_cells(void **state)
     (void)state;
     scene s;
     scene_of(&s, &variants[2]);
-    const att_tensor all = pictures_of(&s.data.valid.image_grids);
-    const att_generate_options how = { .size = sizeof(att_generate_options), .attention = true };
-    att_outputs *answers;
-    assert_int_equal(att_model_caption(&answers, s.model, &all, &how, NULL), ATT_OK);
-    const att_output *answer = att_outputs_get(answers, 0);
-    assert_int_equal(answer->grid_rows, 6); /* 24 halved twice */
-    assert_int_equal(answer->grid_columns, 6);
-    assert_string_equal(answer->source_tokens[7], "2,2");
-    for (int64_t t = 0; t < answer->target_count; t++) {
+    const att_tensor all = images_of(&s.data.valid.image_grids);
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .attention = true };
+    att_outputs *outputs;
+    assert_int_equal(att_model_caption(&outputs, s.model, &all, &options, NULL), ATT_OK);
+    const att_output *output = att_outputs_get(outputs, 0);
+    assert_int_equal(output->grid_rows, 6); /* 24 halved twice */
+    assert_int_equal(output->grid_columns, 6);
+    assert_string_equal(output->source_tokens[7], "2,2");
+    for (int64_t t = 0; t < output->target_count; t++) {
         double sum = 0;
-        for (int64_t i = 0; i < answer->source_count; i++)
-            sum += answer->weights[t * answer->source_count + i];
+        for (int64_t i = 0; i < output->source_count; i++)
+            sum += output->weights[t * output->source_count + i];
         assert_true(fabs(sum - 1) < 1e-5);
     }
-    att_outputs_free(answers);
+    att_outputs_free(outputs);
     scene_free(&s);
 }
 
-static uint64_t learnt_bits(const variant *row)
+static uint64_t trained_bits(const variant *row)
 {
     scene s;
     scene_of(&s, row);
-    att_loss_result told = { 0 };
+    att_loss_result whole = { 0 };
     att_tape_begin(s.tape, true, 3, 1);
-    att_node *loss = att_model_loss(s.model, s.tape, att_batches_get(s.batches, 0), NULL, &told);
+    att_node *loss = att_model_loss(s.model, s.tape, att_batches_get(s.batches, 0), NULL, &whole);
     assert_int_equal(att_tape_backward(s.tape, loss, 1, NULL), ATT_OK);
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     const unsigned char *bytes = (const unsigned char *)s.model->params.grad;
@@ -244,16 +246,16 @@ static void gradients_do_not_depend_on_threads(void **state)
     EACH_VARIANT(row)
     {
         att_threads_set(1);
-        uint64_t one = learnt_bits(row);
+        uint64_t one = trained_bits(row);
         att_threads_set(3);
-        uint64_t three = learnt_bits(row);
+        uint64_t three = trained_bits(row);
         att_threads_set(0);
         if (one != three)
-            fail_msg("%s: other gradients with three threads", row->name);
+            fail_msg("%s: gradients differ with three threads", row->name);
     }
 }
 
-/* Row r of a batch, on its own. */
+/* Row r of a batch as a batch of one row. */
 static att_batch row_of(const att_batch *batch, int64_t r)
 {
     att_batch one = *batch;
@@ -269,15 +271,14 @@ static att_batch row_of(const att_batch *batch, int64_t r)
 
 static double loss_of(scene *s, const att_batch *batch, bool learn)
 {
-    const att_loss_options lesson = { .seed = 3, .step = 5 };
-    att_loss_result told = { 0 };
+    const att_loss_options loss_options = { .seed = 3, .step = 5 };
+    att_loss_result whole = { 0 };
     att_tape_begin(s->tape, learn, 3, 5);
-    assert_non_null(att_model_loss(s->model, s->tape, batch, &lesson, &told));
-    return told.loss;
+    assert_non_null(att_model_loss(s->model, s->tape, batch, &loss_options, &whole));
+    return whole.loss;
 }
 
-static void words_are_kept_from_the_decoder_while_learning_alone_and_alike_in_any_batch(
-    void **state)
+static void word_dropout_acts_in_training_only_and_the_same_in_any_batch(void **state)
 {
     (void)state;
     EACH_VARIANT(row)
@@ -292,8 +293,8 @@ static void words_are_kept_from_the_decoder_while_learning_alone_and_alike_in_an
         }
         assert_true(s.settings->word_dropout > 0);
         if (dropped == whole || fabs(dropped - alone) > 1e-12 * dropped)
-            fail_msg("%s: %.17g learning, %.17g alone, %.17g otherwise", row->name, dropped, alone,
-                     whole);
+            fail_msg("%s: %.17g in training, %.17g alone, %.17g otherwise", row->name, dropped,
+                     alone, whole);
         s.settings->word_dropout = 0;
         assert_true(loss_of(&s, batch, true) == whole);
         scene_free(&s);
@@ -330,7 +331,7 @@ static void assert_refused(const char *const given[][2], const char *message)
     att_settings_free(settings);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_settings_are_refused(void **state)
 {
     (void)state;
     static const char *const local[][2] = { { "attention", "local" }, { NULL, NULL } };
@@ -345,20 +346,20 @@ static void what_cannot_be_is_refused(void **state)
     assert_refused(tiny, "images of 3 × 9 cells with 3 channels are too small for 2 convolutions");
 }
 
-static void pictures_of_another_size_are_refused(void **state)
+static void images_of_another_size_are_refused(void **state)
 {
     (void)state;
     scene s;
     scene_of(&s, &variants[2]);
     static const float values[2 * 4 * 4 * 3] = { 0 };
     const att_tensor small = att_tensor_view(values, ATT_F32, 4, (int64_t[]){ 2, 4, 4, 3 });
-    att_outputs *answers;
+    att_outputs *outputs;
     att_error err = { 0 };
-    assert_int_equal(att_model_caption(&answers, s.model, &small, NULL, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_model_caption(&outputs, s.model, &small, NULL, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message,
                         "expected images of 24 × 24 cells with 3 channels, found 4 × 4 with 3");
     static const char *const line = "a";
-    assert_int_equal(att_model_generate(&answers, s.model, &line, 1, NULL, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_model_generate(&outputs, s.model, &line, 1, NULL, &err), ATT_BAD_INPUT);
     scene_free(&s);
 }
 
@@ -366,14 +367,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forced_decoding_has_the_bits_of_the_loss),
-        cmocka_unit_test(an_answer_is_the_same_alone_and_in_company),
+        cmocka_unit_test(an_output_is_the_same_alone_and_in_a_batch),
         cmocka_unit_test(attention_is_spread_over_the_cells),
         cmocka_unit_test(gradients_do_not_depend_on_threads),
-        cmocka_unit_test(
-            words_are_kept_from_the_decoder_while_learning_alone_and_alike_in_any_batch),
+        cmocka_unit_test(word_dropout_acts_in_training_only_and_the_same_in_any_batch),
         cmocka_unit_test(a_decoder_that_starts_from_nothing_has_no_parameters_for_it),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(pictures_of_another_size_are_refused),
+        cmocka_unit_test(impossible_settings_are_refused),
+        cmocka_unit_test(images_of_another_size_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

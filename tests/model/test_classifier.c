@@ -1,5 +1,5 @@
-/* Models that sort, every way they can be put together: what they learn, and that learning and
- * deciding are one computation. */
+/* Every variant of classifiers: each one learns, its gradient is right, and training and
+ * classification compute the same bits. */
 #include "model/classifier_help.h"
 
 #include "base/cpu.h"
@@ -91,18 +91,18 @@ static void the_gradient_points_where_the_loss_rises(void **state)
     }
 }
 
-static void words_are_dropped_while_learning_alone_and_alike_in_any_batch(void **state)
+static void word_dropout_acts_in_training_only_and_the_same_in_any_batch(void **state)
 {
     (void)state;
     scene s;
     label_scene_new(&s, (setting_pair[]){ { "word-dropout", "0.5" } }, 1);
     const att_batch *batch = att_batches_get(s.batches, 0);
-    const att_loss_options lesson = { .seed = 3, .step = 5 };
+    const att_loss_options loss_options = { .seed = 3, .step = 5 };
     double sums[3] = { 0 };
     for (int learn = 0; learn < 2; learn++) {
         att_loss_result result = { 0 };
         att_tape_begin(s.tape, learn, 3, 5);
-        att_model_loss(s.model, s.tape, batch, &lesson, &result);
+        att_model_loss(s.model, s.tape, batch, &loss_options, &result);
         sums[learn] = result.loss;
     }
     assert_true(sums[0] != sums[1]);
@@ -115,15 +115,15 @@ static void words_are_dropped_while_learning_alone_and_alike_in_any_batch(void *
         one.pair_index += r;
         att_loss_result result = { 0 };
         att_tape_begin(s.tape, true, 3, 5);
-        att_model_loss(s.model, s.tape, &one, &lesson, &result);
+        att_model_loss(s.model, s.tape, &one, &loss_options, &result);
         sums[2] += result.loss;
     }
     assert_true(sums[1] == sums[2]);
     scene_free(&s);
 }
 
-/* A stop token is read where it stands for the sentence, and nowhere else. */
-static void the_stop_token_is_learned_where_it_stands_for_the_sentence(void **state)
+/* The stop token is read only where its state stands for the sentence (pool stop). */
+static void the_stop_token_is_trained_only_where_it_stands_for_the_sentence(void **state)
 {
     (void)state;
     for (int stop = 0; stop < 2; stop++) {
@@ -141,7 +141,7 @@ static void the_stop_token_is_learned_where_it_stands_for_the_sentence(void **st
     }
 }
 
-/* ---- deciding */
+/* ---- classification */
 
 /* The log-probabilities [rows,V] and weights of a batch, in the decoder's memory. */
 static void decide(att_decoder *decoder, const att_sources *sources, att_decoder_output *out)
@@ -157,7 +157,7 @@ static void decide(att_decoder *decoder, const att_sources *sources, att_decoder
         fail_msg("%s", err.message);
 }
 
-static void deciding_gives_the_probabilities_that_the_loss_is_made_of(void **state)
+static void classifying_gives_the_probabilities_that_the_loss_is_made_of(void **state)
 {
     (void)state;
     EACH_VARIANT(row)
@@ -197,7 +197,7 @@ static void deciding_gives_the_probabilities_that_the_loss_is_made_of(void **sta
     }
 }
 
-/* One sentence of a batch on its own, without the padding that others gave it. */
+/* One sentence of a batch as a batch of one row, without padding. */
 static att_sources alone(const att_sources *all, int64_t r)
 {
     return (att_sources){ .rows = 1,
@@ -206,7 +206,7 @@ static att_sources alone(const att_sources *all, int64_t r)
                           .lengths = all->lengths + r };
 }
 
-static void a_sentence_is_judged_the_same_bits_alone_and_in_a_batch(void **state)
+static void a_sentence_is_classified_with_the_same_bits_alone_and_in_a_batch(void **state)
 {
     (void)state;
     EACH_VARIANT(row)
@@ -255,15 +255,15 @@ static void rows_of_a_step_can_be_picked_and_doubled(void **state)
     att_decoder_output plain, picked;
     decide(decoder, &sources, &plain);
     size_t vocabulary = (size_t)att_vocab_size(s.data.target_vocab);
-    float kept[2][16];
+    float saved[2][16];
     assert_true(vocabulary <= 16 && batch->rows > 1);
-    memcpy(kept[0], plain.log_probs, vocabulary * sizeof(float));
-    memcpy(kept[1], plain.log_probs + vocabulary, vocabulary * sizeof(float));
+    memcpy(saved[0], plain.log_probs, vocabulary * sizeof(float));
+    memcpy(saved[1], plain.log_probs + vocabulary, vocabulary * sizeof(float));
     const int32_t starts[3] = { ATT_ID_BOS, ATT_ID_BOS, ATT_ID_BOS };
     const int64_t order[3] = { 1, 0, 1 };
     assert_int_equal(att_decoder_step(decoder, 3, starts, order, &picked, NULL), ATT_OK);
     for (size_t r = 0; r < 3; r++)
-        assert_memory_equal(picked.log_probs + r * vocabulary, kept[order[r]],
+        assert_memory_equal(picked.log_probs + r * vocabulary, saved[order[r]],
                             vocabulary * sizeof(float));
     att_decoder_free(decoder);
     scene_free(&s);
@@ -298,7 +298,7 @@ static void attention_weighs_the_words_of_a_sentence_and_other_pools_have_no_wei
     }
 }
 
-/* ---- the same everywhere */
+/* ---- reproducibility */
 
 static uint64_t hash_of_run(const variant *row)
 {
@@ -306,15 +306,16 @@ static uint64_t hash_of_run(const variant *row)
     label_scene_of(&s, row);
     s.settings->dropout = 0.3;
     s.settings->word_dropout = 0.3;
-    const att_loss_options lesson = { .label_smoothing = 0.1f, .seed = 2, .step = 9 };
-    scene_learn(&s, 2, &lesson);
+    const att_loss_options loss_options = { .label_smoothing = 0.1f, .seed = 2, .step = 9 };
+    scene_learn(&s, 2, &loss_options);
     uint64_t hash =
         hash_bytes(HASH_START, s.model->params.value, s.model->params.size * sizeof(float));
     scene_free(&s);
     return hash;
 }
 
-static void learning_gives_the_same_bits_on_every_instruction_set_and_at_any_threads(void **state)
+static void training_gives_the_same_bits_on_every_instruction_set_and_number_of_threads(
+    void **state)
 {
     (void)state;
     EACH_VARIANT(row)
@@ -328,14 +329,15 @@ static void learning_gives_the_same_bits_on_every_instruction_set_and_at_any_thr
                 uint64_t got = hash_of_run(row);
                 att_threads_set(0);
                 if (got != wanted)
-                    fail_msg("%s: other bits on set %d with %d threads", row->name, cpu, threads);
+                    fail_msg("%s: bits differ on instruction set %d with %d threads", row->name,
+                             cpu, threads);
             }
     }
 }
 
 /* ---- calibration */
 
-static void a_temperature_changes_how_sure_a_model_is_and_no_label(void **state)
+static void a_temperature_changes_probabilities_and_no_label(void **state)
 {
     (void)state;
     scene s;
@@ -345,15 +347,15 @@ static void a_temperature_changes_how_sure_a_model_is_and_no_label(void **state)
     assert_int_equal(att_decoder_new(&decoder, s.model, NULL), ATT_OK);
     const att_sources sources = att_batch_sources(att_batches_get(s.batches, 0));
     int64_t vocabulary = att_vocab_size(s.data.target_vocab);
-    float kept[128 * 8];
+    float saved[128 * 8];
     att_decoder_output decoded;
     decide(decoder, &sources, &decoded);
     assert_true(sources.rows * vocabulary <= 128 * 8);
-    memcpy(kept, decoded.log_probs, (size_t)(sources.rows * vocabulary) * sizeof(float));
+    memcpy(saved, decoded.log_probs, (size_t)(sources.rows * vocabulary) * sizeof(float));
     s.model->temperature = 2;
     decide(decoder, &sources, &decoded);
     for (int64_t r = 0; r < sources.rows; r++) {
-        const float *sharp = kept + r * vocabulary, *soft = decoded.log_probs + r * vocabulary;
+        const float *sharp = saved + r * vocabulary, *soft = decoded.log_probs + r * vocabulary;
         double total = 0;
         for (int64_t i = ATT_ID_FIRST; i < vocabulary; i++) {
             total += exp((double)soft[i]);
@@ -398,14 +400,15 @@ int main(void)
         cmocka_unit_test(every_parameter_of_every_variant_gets_a_gradient),
         cmocka_unit_test(every_variant_learns),
         cmocka_unit_test(the_gradient_points_where_the_loss_rises),
-        cmocka_unit_test(words_are_dropped_while_learning_alone_and_alike_in_any_batch),
-        cmocka_unit_test(the_stop_token_is_learned_where_it_stands_for_the_sentence),
-        cmocka_unit_test(deciding_gives_the_probabilities_that_the_loss_is_made_of),
-        cmocka_unit_test(a_sentence_is_judged_the_same_bits_alone_and_in_a_batch),
+        cmocka_unit_test(word_dropout_acts_in_training_only_and_the_same_in_any_batch),
+        cmocka_unit_test(the_stop_token_is_trained_only_where_it_stands_for_the_sentence),
+        cmocka_unit_test(classifying_gives_the_probabilities_that_the_loss_is_made_of),
+        cmocka_unit_test(a_sentence_is_classified_with_the_same_bits_alone_and_in_a_batch),
         cmocka_unit_test(rows_of_a_step_can_be_picked_and_doubled),
         cmocka_unit_test(attention_weighs_the_words_of_a_sentence_and_other_pools_have_no_weights),
-        cmocka_unit_test(learning_gives_the_same_bits_on_every_instruction_set_and_at_any_threads),
-        cmocka_unit_test(a_temperature_changes_how_sure_a_model_is_and_no_label),
+        cmocka_unit_test(
+            training_gives_the_same_bits_on_every_instruction_set_and_number_of_threads),
+        cmocka_unit_test(a_temperature_changes_probabilities_and_no_label),
         cmocka_unit_test(the_temperature_and_the_labels_are_in_the_model_file),
     };
     return cmocka_run_group_tests_name("label", tests, NULL, NULL);

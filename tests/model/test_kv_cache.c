@@ -1,5 +1,5 @@
-/* Pages of keys and values: rows keep their own tokens whatever becomes of others, and share what
- * they have in common. */
+/* The paged KV cache: rows keep their tokens while other rows are dropped, forked and reordered,
+ * and share the pages of a common prefix. */
 #include "base/alloc.h"
 #include "model/kv_cache.h"
 
@@ -12,7 +12,7 @@
 
 enum { LAYERS = 2, WIDTH = 3, MOST_ROWS = 6, MOST_TOKENS = 50 };
 
-/* What each row holds, kept the plain way: a number per token. */
+/* The expected content of each row: one number per token. */
 typedef struct scene {
     att_kv_cache *pages;
     att_tape *tape;
@@ -42,8 +42,8 @@ static void close_scene(scene *s)
     att_tape_free(s->tape);
 }
 
-/* A token more for each row, and then everything compared. A value tells its token, layer and
- * column; it is written from behind a column that is not meant. */
+/* Appends a token to each row and compares everything. A value encodes its token, layer and column;
+ * the first column of x is not part of the token and must be skipped. */
 static void step(scene *s, int64_t rows, const int64_t *order)
 {
     float before[MOST_ROWS][MOST_TOKENS];
@@ -106,8 +106,8 @@ static void rows_hold_their_own_tokens_however_they_are_reordered(void **state)
     close_scene(&s);
 }
 
-/* Of four rows that go on from one, only the page that is written to is theirs alone. */
-static void rows_that_begin_alike_share_their_full_pages(void **state)
+/* Four rows that continue one row share all pages but the one that is written to. */
+static void rows_with_a_common_prefix_share_their_full_pages(void **state)
 {
     (void)state;
     scene s;
@@ -151,7 +151,7 @@ static void running_out_of_memory_loses_nothing(void **state)
         for (int t = 0; t < ATT_KV_PAGE_TOKENS + 1 && status == ATT_OK; t++)
             status = att_kv_cache_advance(pages, 2, (int64_t[]){ 0, 0 }, NULL);
         att_alloc_fail_at(0);
-        if (pages && status != ATT_OK) { /* it can be started anew */
+        if (pages && status != ATT_OK) { /* the cache can be reset */
             assert_int_equal(att_kv_cache_reset(pages, 2, NULL), ATT_OK);
             assert_int_equal(att_kv_cache_advance(pages, 2, NULL, NULL), ATT_OK);
         }
@@ -164,7 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_hold_their_own_tokens_however_they_are_reordered),
-        cmocka_unit_test(rows_that_begin_alike_share_their_full_pages),
+        cmocka_unit_test(rows_with_a_common_prefix_share_their_full_pages),
         cmocka_unit_test(rows_that_are_only_exchanged_copy_nothing),
         cmocka_unit_test(running_out_of_memory_loses_nothing),
     };

@@ -1,6 +1,6 @@
-/* Handout 002, "Let's go": the sum of examples/h08-lets-go.att as a model, made by hand through the
- * public header alone. Two steps of decoding agree with the sheet, which is worked out in double
- * precision by the reference. */
+/* Handout 002, "Let's go": the worksheet examples/h08-lets-go.att as a model, built by hand through
+ * the public header alone. Two decoding steps agree with the worksheet, which the reference
+ * computes in double precision. */
 #include "attend.h"
 
 #include <math.h>
@@ -49,8 +49,9 @@ static att_model *make_model(void)
     return model;
 }
 
-/* The handout's matrices. Queries, keys and values stand side by side in one. The tokens before a
- * vocabulary's own are <unknown>, <start> and <end>; both ends are the handout's <EOS>. */
+/* The handout's matrices. One matrix holds the projections of queries, keys and values side by
+ * side. The first tokens of a vocabulary are <unknown>, <start> and <end>; <start> and <end> are
+ * both the handout's <EOS>. */
 static const struct {
     const char *name;
     int rank;
@@ -60,7 +61,10 @@ static const struct {
     { "source.embed", 2, { 5, 2 }, { 0, 0, 0, 0, 0, 0, 1.87, 0.09, -0.78, 0.27 } },
     { "source.positions", 2, { 2, 2 }, { 0, 1, -0.9, 0.4 } },
     { "target.embed", 2, { 6, 2 }, { 0, 0, 2.70, -1.34, 0, 0, 0, 0, -0.86, 2.37, 0, 0 } },
-    { "target.positions", 2, { 2, 2 }, { 0, 1, 0, 0 } }, /* that of Vamos is in it already */
+    { "target.positions",
+      2,
+      { 2, 2 },
+      { 0, 1, 0, 0 } }, /* the embedding of Vamos includes its position */
     { "encoder.0.self.query_key_value",
       2,
       { 2, 6 },
@@ -75,7 +79,7 @@ static const struct {
     { "decoder.0.cross.key_value", 2, { 2, 4 }, { -1.1, 0.3, 1.1, 0.6, -0.3, -0.8, -1.2, -0.5 } },
     { "decoder.0.cross.out", 2, { 2, 2 }, { 1, 0, 0, 1 } },
     { "output.w", 2, { 2, 6 }, { 0, 0, -1.0, 0.1, 1.0, -0.5, 0, 0, 1.0, -0.2, -0.3, 0.1 } },
-    /* The sheet's words are ir, vamos, y and <EOS>: the others are out of the question. */
+    /* The sheet's words are ir, vamos, y and <EOS>: the bias rules out the others. */
     { "output.bias", 1, { 6 }, { -1e5, -1e5, 0, 0, 0, 0 } },
 };
 
@@ -106,8 +110,8 @@ static size_t read_sheet(char *text, size_t room)
     return length;
 }
 
-/* The sheet, with what the model found as claims at its end. */
-static void agree(const att_output *answer)
+/* The worksheet, followed by `expect` lines with the results of the model. */
+static void agree(const att_output *output)
 {
     static const char *const claims[] = { "word1[1,2]", "word2[1,4]" };
     static char text[1 << 15];
@@ -117,8 +121,8 @@ static void agree(const att_output *answer)
         length += (size_t)sprintf(text + length,
                                   "\nexpect %s = %.17g within 1e-6\n"
                                   "expect alignment[%d] = [%.17g %.17g] within 1e-6\n",
-                                  claims[step], exp(answer->token_scores[step]), step + 1,
-                                  answer->weights[2 * step], answer->weights[2 * step + 1]);
+                                  claims[step], exp(output->token_scores[step]), step + 1,
+                                  output->weights[2 * step], output->weights[2 * step + 1]);
     att_sheet *sheet;
     att_error err = { 0 };
     must(att_sheet_read(&sheet, text, length, "lets-go", NULL, &err), &err);
@@ -133,17 +137,18 @@ static void two_steps_of_the_handouts_model_agree_with_its_sheet(void **state)
 {
     (void)state;
     att_model *model = handout_model();
-    att_outputs *answers;
+    att_outputs *outputs;
     att_error err = { 0 };
     const char *line = "Let's go";
-    const att_generate_options how = { .size = sizeof(att_generate_options), .attention = true };
-    must(att_model_generate(&answers, model, &line, 1, &how, &err), &err);
-    const att_output *answer = att_outputs_get(answers, 0);
-    assert_string_equal(answer->text, "vamos");
-    assert_int_equal(answer->target_count, 2);
-    assert_false(answer->truncated);
-    agree(answer);
-    att_outputs_free(answers);
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .attention = true };
+    must(att_model_generate(&outputs, model, &line, 1, &options, &err), &err);
+    const att_output *output = att_outputs_get(outputs, 0);
+    assert_string_equal(output->text, "vamos");
+    assert_int_equal(output->target_count, 2);
+    assert_false(output->truncated);
+    agree(output);
+    att_outputs_free(outputs);
     att_model_free(model);
 }
 
@@ -164,7 +169,7 @@ static void a_model_made_by_hand_names_its_tensors_and_gives_them_back(void **st
     att_model_free(model);
 }
 
-static void what_does_not_fit_a_model_made_by_hand_is_named(void **state)
+static void tensors_and_tokens_that_do_not_fit_are_named(void **state)
 {
     (void)state;
     att_model *model = make_model(), *replaced;
@@ -206,7 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_steps_of_the_handouts_model_agree_with_its_sheet),
         cmocka_unit_test(a_model_made_by_hand_names_its_tensors_and_gives_them_back),
-        cmocka_unit_test(what_does_not_fit_a_model_made_by_hand_is_named),
+        cmocka_unit_test(tensors_and_tokens_that_do_not_fit_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Language models of every kind: what is told of a text at once is told of it step by step. */
+/* Every variant of language models: the teacher-forced loss of a text has the bits of step-wise
+ * decoding, also across chunks with a carried state (truncated BPTT) and beyond the context. */
 #include "model/model_help.h"
 #include "text/text_help.h"
 
@@ -45,7 +46,7 @@ typedef struct text_scene {
     att_tape *tape;
 } text_scene;
 
-/* A small model as it starts: nothing is zero in it but biases. */
+/* A small untrained model: all parameters but the biases differ from zero. */
 static void text_scene_new(text_scene *s, const variant *row)
 {
     static const char text[] =
@@ -86,12 +87,12 @@ static void text_scene_free(text_scene *s)
     text_remove(s->path);
 }
 
-static bool is_recurrent(const text_scene *s)
+static bool is_rnn(const text_scene *s)
 {
     return s->settings->architecture == ATT_ARCHITECTURE_RNN;
 }
 
-/* The loss of `count` targets from place `from` of the text, as one row. */
+/* The loss of `count` targets from position `from` of the text, as one row. */
 static double loss_at(text_scene *s, int64_t from, int64_t count, bool follows,
                       att_carried_state *carried)
 {
@@ -104,18 +105,18 @@ static double loss_at(text_scene *s, int64_t from, int64_t count, bool follows,
                               .pair_index = &from,
                               .continues_previous = follows,
                               .target_tokens = count };
-    const att_loss_options lesson = { .carried_state = carried };
+    const att_loss_options loss_options = { .carried_state = carried };
     att_loss_result result = { 0 };
     att_error err = { 0 };
     att_tape_begin(s->tape, false, 0, 0);
-    att_model_loss(s->model, s->tape, &batch, carried ? &lesson : NULL, &result);
+    att_model_loss(s->model, s->tape, &batch, carried ? &loss_options : NULL, &result);
     if (att_tape_status(s->tape, &err) != ATT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(result.tokens, count);
     return result.loss;
 }
 
-/* What the decoder says of the same, a step for each. */
+/* The loss of the same targets by step-wise decoding. */
 static void log_probs_along(const text_scene *s, const int32_t *ids, int64_t count, float *out)
 {
     static const int64_t no_lengths[1] = { 0 };
@@ -139,17 +140,17 @@ static void decoding_step_by_step_has_the_bits_of_the_loss(void **state)
         text_scene s;
         float log_probs[8];
         text_scene_new(&s, row);
-        double told = loss_at(&s, 5, 8, false, NULL), loss = 0;
+        double whole = loss_at(&s, 5, 8, false, NULL), loss = 0;
         log_probs_along(&s, s.data.train.target.ids + 5, 8, log_probs);
         for (int t = 0; t < 8; t++)
             loss -= (double)log_probs[t];
-        if (loss != told)
-            fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, told);
+        if (loss != whole)
+            fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, whole);
         text_scene_free(&s);
     }
 }
 
-static void a_state_carried_along_has_the_bits_of_one_long_chunk(void **state)
+static void a_carried_state_has_the_bits_of_one_long_chunk(void **state)
 {
     (void)state;
     EACH_TEXT_VARIANT(row)
@@ -157,7 +158,7 @@ static void a_state_carried_along_has_the_bits_of_one_long_chunk(void **state)
         text_scene s;
         float log_probs[24];
         text_scene_new(&s, row);
-        if (is_recurrent(&s)) {
+        if (is_rnn(&s)) {
             att_carried_state carried;
             assert_int_equal(att_carried_state_new(&carried, s.model, 1, NULL), ATT_OK);
             assert_true(carried.width >= s.settings->hidden_size);
@@ -186,15 +187,15 @@ static void transformers_carry_nothing(void **state)
         att_carried_state carried;
         text_scene_new(&s, row);
         assert_int_equal(att_carried_state_new(&carried, s.model, 3, NULL), ATT_OK);
-        assert_int_equal(carried.width > 0, is_recurrent(&s));
+        assert_int_equal(carried.width > 0, is_rnn(&s));
         att_carried_state_free(&carried);
         text_scene_free(&s);
     }
 }
 
-/* With a context of 8: tokens 0 to 7 stand in it as they are; from then on every fourth step begins
- * anew with the last four, and the token that comes. */
-static void a_full_context_goes_on_from_its_last_half(void **state)
+/* With a context of 8, tokens 0 to 7 fill it; after that, every fourth step starts a new context of
+ * the last four tokens and the current one. */
+static void a_full_context_continues_from_its_last_half(void **state)
 {
     (void)state;
     EACH_TEXT_VARIANT(row)
@@ -203,7 +204,7 @@ static void a_full_context_goes_on_from_its_last_half(void **state)
         float log_probs[30], fresh[8];
         text_scene_new(&s, row);
         const int32_t *ids = s.data.train.target.ids;
-        if (!is_recurrent(&s)) {
+        if (!is_rnn(&s)) {
             log_probs_along(&s, ids, 30, log_probs);
             for (int64_t first = 4; first + 8 < 30; first += 4) {
                 log_probs_along(&s, ids + first, 8, fresh);
@@ -216,8 +217,8 @@ static void a_full_context_goes_on_from_its_last_half(void **state)
     }
 }
 
-/* Rows are dropped, doubled and exchanged across the border of a context. */
-static void rows_go_on_from_other_rows_beyond_a_context(void **state)
+/* Rows are dropped, forked and reordered across the end of a context. */
+static void rows_continue_other_rows_beyond_a_context(void **state)
 {
     (void)state;
     enum { ROWS = 3, STEPS = 23 };
@@ -257,7 +258,7 @@ static void rows_go_on_from_other_rows_beyond_a_context(void **state)
     }
 }
 
-static void threads_do_not_show(void **state)
+static void results_do_not_depend_on_threads(void **state)
 {
     (void)state;
     EACH_TEXT_VARIANT(row)
@@ -277,7 +278,7 @@ static void threads_do_not_show(void **state)
     att_threads_set(1);
 }
 
-static void a_model_of_texts_comes_back_from_its_file(void **state)
+static void a_language_model_comes_back_from_its_file(void **state)
 {
     (void)state;
     EACH_TEXT_VARIANT(row)
@@ -287,7 +288,7 @@ static void a_model_of_texts_comes_back_from_its_file(void **state)
         att_model *back;
         att_error err = { 0 };
         text_scene_new(&s, row);
-        double told = loss_at(&s, 0, 8, false, NULL);
+        double whole = loss_at(&s, 0, 8, false, NULL);
         assert_int_equal(att_bundle_new(&bundle, NULL), ATT_OK);
         assert_int_equal(att_model_to_bundle(bundle, s.model, 1, NULL, NULL), ATT_OK);
         assert_null(att_bundle_meta_get(bundle, "attend.source_vocab"));
@@ -299,7 +300,7 @@ static void a_model_of_texts_comes_back_from_its_file(void **state)
         att_tape_free(s.tape);
         s.model = back;
         assert_int_equal(att_tape_new(&s.tape, &back->params, NULL), ATT_OK);
-        assert_true(loss_at(&s, 0, 8, false, NULL) == told);
+        assert_true(loss_at(&s, 0, 8, false, NULL) == whole);
         att_tape_free(s.tape);
         assert_int_equal(att_tape_new(&s.tape, &own->params, NULL), ATT_OK);
         s.model = own;
@@ -322,7 +323,7 @@ static void assert_refused(const char *key, const char *value, const char *messa
     text_scene_free(&s);
 }
 
-static void what_a_text_has_no_use_for_is_refused(void **state)
+static void settings_without_use_for_a_language_model_are_refused(void **state)
 {
     (void)state;
     assert_refused("tie-embeddings", "all",
@@ -336,13 +337,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_step_by_step_has_the_bits_of_the_loss),
-        cmocka_unit_test(a_state_carried_along_has_the_bits_of_one_long_chunk),
+        cmocka_unit_test(a_carried_state_has_the_bits_of_one_long_chunk),
         cmocka_unit_test(transformers_carry_nothing),
-        cmocka_unit_test(a_full_context_goes_on_from_its_last_half),
-        cmocka_unit_test(rows_go_on_from_other_rows_beyond_a_context),
-        cmocka_unit_test(threads_do_not_show),
-        cmocka_unit_test(a_model_of_texts_comes_back_from_its_file),
-        cmocka_unit_test(what_a_text_has_no_use_for_is_refused),
+        cmocka_unit_test(a_full_context_continues_from_its_last_half),
+        cmocka_unit_test(rows_continue_other_rows_beyond_a_context),
+        cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(a_language_model_comes_back_from_its_file),
+        cmocka_unit_test(settings_without_use_for_a_language_model_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

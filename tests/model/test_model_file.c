@@ -1,4 +1,5 @@
-/* Models in files: what comes back, and what is refused. */
+/* Model files: a model comes back as it was saved, and malformed files are refused with the tensor
+ * or the metadata that is wrong. */
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "failing_memory.h"
@@ -63,7 +64,7 @@ static void a_model_comes_back_as_it_was(void **state)
 
 /* ---- changed files */
 
-/* A bundle of a small model, to be spoilt. */
+/* The bundle of a small model, for tests that damage it. */
 static att_bundle *bundle_of(scene *s)
 {
     att_bundle *bundle;
@@ -104,7 +105,7 @@ static att_bundle *without(const att_bundle *from, const char *tensor, const cha
     return copy;
 }
 
-static void what_is_missing_is_named(void **state)
+static void a_missing_tensor_or_metadata_is_named(void **state)
 {
     (void)state;
     scene s;
@@ -113,20 +114,20 @@ static void what_is_missing_is_named(void **state)
     assert_bundle_refused(part, "the tensor 'decoder.0.u' is missing");
     att_bundle_free(part);
     part = without(whole, NULL, "attend.source_vocab");
-    assert_bundle_refused(
-        part,
-        "is a .safetensors file, but not a model of attend: its metadata lacks 'attend.source_vocab'");
+    assert_bundle_refused(part, "is a .safetensors file, but not a model of attend: its metadata "
+                                "lacks 'attend.source_vocab'");
     att_bundle_free(part);
     part = without(whole, NULL, "attend.format");
     assert_bundle_refused(
-        part, "is a .safetensors file, but not a model of attend: its metadata lacks 'attend.format'");
+        part,
+        "is a .safetensors file, but not a model of attend: its metadata lacks 'attend.format'");
     att_bundle_free(part);
     att_bundle_free(whole);
     scene_free(&s);
 }
 
-/* The error of a file that is no model says so, and what it is instead. */
-static void a_file_that_is_no_model_is_said_to_be_what_it_is(void **state)
+/* The error names the format of a file that is not a model. */
+static void a_file_that_is_not_a_model_is_reported_with_its_format(void **state)
 {
     (void)state;
     static const struct {
@@ -162,24 +163,24 @@ static void add_zeros(att_bundle *bundle, const char *name, int64_t rows, int64_
     att_tensor_free(&tensor);
 }
 
-static void what_is_misshapen_or_too_much_is_named(void **state)
+static void tensors_of_a_wrong_shape_or_name_are_named(void **state)
 {
     (void)state;
     scene s;
     scene_new(&s, NULL, 0);
     att_bundle *whole = bundle_of(&s), *part = without(whole, "decoder.0.u", NULL);
     add_zeros(part, "decoder.0.u", 10, 3);
-    assert_bundle_refused(part, "the tensor 'decoder.0.u': expected shape [10, 40] by the settings, "
-                                "found [10, 3]");
+    assert_bundle_refused(part,
+                          "the tensor 'decoder.0.u': expected shape [10, 40] by the settings, "
+                          "found [10, 3]");
     att_bundle_free(part);
     add_zeros(whole, "decoder.9.u", 1, 1);
-    assert_bundle_refused(
-        whole, "the tensor 'decoder.9.u' is not a parameter of this model");
+    assert_bundle_refused(whole, "the tensor 'decoder.9.u' is not a parameter of this model");
     att_bundle_free(whole);
     scene_free(&s);
 }
 
-static void a_number_that_is_none_is_named_by_its_tensor_and_place(void **state)
+static void a_number_that_is_not_finite_is_named_by_tensor_and_index(void **state)
 {
     (void)state;
     scene s;
@@ -188,8 +189,8 @@ static void a_number_that_is_none_is_named_by_its_tensor_and_place(void **state)
     float *values = s.model->params.value + s.model->params.items[bias].offset;
     values[1] = NAN;
     att_bundle *bad = bundle_of(&s);
-    assert_bundle_refused(
-        bad, "the tensor 'output.bias' holds nan at index 1, expected finite numbers");
+    assert_bundle_refused(bad,
+                          "the tensor 'output.bias' holds nan at index 1, expected finite numbers");
     att_bundle_free(bad);
     values[1] = -INFINITY;
     bad = bundle_of(&s);
@@ -199,7 +200,7 @@ static void a_number_that_is_none_is_named_by_its_tensor_and_place(void **state)
     scene_free(&s);
 }
 
-static void another_format_family_or_nonsense_is_refused(void **state)
+static void another_format_or_architecture_or_malformed_metadata_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -253,7 +254,7 @@ static void a_file_that_claims_to_be_huge_is_refused_at_once(void **state)
     scene_free(&s);
 }
 
-static void tensors_of_the_training_loop_are_passed_over(void **state)
+static void tensors_of_the_training_loop_are_ignored(void **state)
 {
     (void)state;
     scene s;
@@ -268,9 +269,9 @@ static void tensors_of_the_training_loop_are_passed_over(void **state)
     scene_free(&s);
 }
 
-/* ---- what it tells */
+/* ---- info */
 
-static void info_tells_parameters_settings_and_training(void **state)
+static void info_has_parameters_settings_and_training(void **state)
 {
     (void)state;
     scene s;
@@ -313,7 +314,7 @@ static att_status load_model(void *context)
     return status;
 }
 
-static void every_failing_allocation_of_loading_is_told_and_loses_nothing(void **state)
+static void every_failing_allocation_of_loading_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     scene s;
@@ -327,17 +328,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_comes_back_as_it_was, make_path, remove_path),
-        cmocka_unit_test(what_is_missing_is_named),
-        cmocka_unit_test_setup_teardown(a_file_that_is_no_model_is_said_to_be_what_it_is, make_path,
-                                        remove_path),
-        cmocka_unit_test(what_is_misshapen_or_too_much_is_named),
-        cmocka_unit_test(a_number_that_is_none_is_named_by_its_tensor_and_place),
-        cmocka_unit_test(another_format_family_or_nonsense_is_refused),
+        cmocka_unit_test(a_missing_tensor_or_metadata_is_named),
+        cmocka_unit_test_setup_teardown(a_file_that_is_not_a_model_is_reported_with_its_format,
+                                        make_path, remove_path),
+        cmocka_unit_test(tensors_of_a_wrong_shape_or_name_are_named),
+        cmocka_unit_test(a_number_that_is_not_finite_is_named_by_tensor_and_index),
+        cmocka_unit_test(another_format_or_architecture_or_malformed_metadata_is_refused),
         cmocka_unit_test(a_file_that_claims_to_be_huge_is_refused_at_once),
-        cmocka_unit_test(tensors_of_the_training_loop_are_passed_over),
-        cmocka_unit_test(info_tells_parameters_settings_and_training),
+        cmocka_unit_test(tensors_of_the_training_loop_are_ignored),
+        cmocka_unit_test(info_has_parameters_settings_and_training),
         cmocka_unit_test_setup_teardown(
-            every_failing_allocation_of_loading_is_told_and_loses_nothing, make_path, remove_path),
+            every_failing_allocation_of_loading_is_reported_and_leaks_nothing, make_path,
+            remove_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

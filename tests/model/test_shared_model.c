@@ -1,5 +1,5 @@
 /* One model used by eight threads at once: generating, captioning, classifying, completing,
- * scoring, encoding, and stepping sessions. Every result is what it is alone. */
+ * scoring, encoding, and stepping sessions. Every result equals that of one thread. */
 #include "model/image_encoder_help.h"
 #include "model/public_models.h"
 
@@ -166,7 +166,7 @@ static att_status score(att_string *out, const att_model *model, att_error *err)
 typedef struct job {
     const att_model *model;
     use *const *uses;
-    size_t count, first; /* each thread begins with another use */
+    size_t count, first; /* each thread begins with a different use */
     const att_string *alone;
     int differences;
 } job;
@@ -266,7 +266,7 @@ static void *classify_image(void *context)
 static void an_image_encoder_is_shared_by_threads_and_comes_back_from_memory(void **state)
 {
     (void)state;
-    att_bundle *bundle = eyes_bundle(LABELS);
+    att_bundle *bundle = encoder_bundle(LABELS);
     att_image_encoder *encoder, *read;
     att_string bytes = { 0 }, again = { 0 };
     att_error err = { 0 };

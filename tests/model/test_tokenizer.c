@@ -70,7 +70,7 @@ static void tokens_and_ids_are_looked_up_in_both_vocabularies(void **state)
     att_model_free(lm);
 }
 
-static void ids_become_text_and_what_does_not_fit_is_refused(void **state)
+static void ids_become_text_and_invalid_ids_are_refused(void **state)
 {
     (void)state;
     att_model *model = words_model(), *lm = lm_rnn();
@@ -152,7 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_becomes_ids_pieces_and_offsets),
         cmocka_unit_test(tokens_and_ids_are_looked_up_in_both_vocabularies),
-        cmocka_unit_test(ids_become_text_and_what_does_not_fit_is_refused),
+        cmocka_unit_test(ids_become_text_and_invalid_ids_are_refused),
         cmocka_unit_test(a_model_in_memory_comes_back_with_every_bit),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
     };

@@ -1,7 +1,7 @@
 /* Runs the program inside a test, so that its heap can be counted and made to fail: its sources are
  * compiled into the test with main() renamed and their own calls of calloc, realloc, strdup and
- * free sent through the library's one door (program.cmake). What librsvg, cairo and libzip allocate
- * inside themselves is out of reach here. */
+ * free sent through the library's allocator (program.cmake). Allocations inside librsvg, cairo and
+ * libzip are not counted. */
 #ifndef ATT_TESTS_PROGRAM_IN_PROCESS_H
 #define ATT_TESTS_PROGRAM_IN_PROCESS_H
 

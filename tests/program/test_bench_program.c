@@ -1,6 +1,5 @@
-/* `attend bench --json` from outside: what it writes is JSON, complete, and makes sense; and with
- * every allocation failing in turn it ends with exit code 3, has written nothing and lost nothing.
- */
+/* `attend bench --json`: its output is complete JSON with plausible values; with every allocation
+ * failing in turn the exit code is 3, nothing is written and nothing leaks. */
 #include "attend.h"
 #include "base/file.h"
 #include "dev/attend_dev.h"

@@ -1,5 +1,5 @@
-/* Every allocation of `attend explain` made to fail in turn: exit code 3, nothing written, nothing
- * lost. */
+/* Every allocation of `attend explain` fails in turn: exit code 3, nothing is written and nothing
+ * leaks. */
 #include "program/in_process.h"
 
 #include <glob.h>

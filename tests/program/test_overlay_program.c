@@ -1,13 +1,13 @@
-/* `attend show` laid over a photograph: whichever way the camera was held, what is drawn beneath
- * the attention is the upright square that the model would see; what is no picture is refused by
- * name; and with every allocation failing in turn nothing is written and nothing lost. */
+/* `attend show` with the attention laid over an image: for every EXIF orientation the image below
+ * the attention is the upright center square that the model reads; a file that is not an image is
+ * refused by name; with every allocation failing in turn nothing is written and nothing leaks. */
 #include "model/image_encoder_help.h"
 #include "image/make_image.h"
 #include "program/in_process.h"
 
 #if defined(ATT_HAVE_JPEG) && defined(ATT_HAVE_PNG)
 
-static char photo_path[64], model_path[64], last_path[64], eyes_path[64];
+static char photo_path[64], model_path[64], last_path[64], encoder_path[64];
 
 static void write_photo(const void *bytes, size_t size)
 {
@@ -32,7 +32,7 @@ static int digit_of(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* The picture that stands in the SVG file, decoded. */
+/* Decodes the image that is embedded in the SVG file. */
 static void read_embedded(att_image *out)
 {
     static const char before[] = "data:image/png;base64,";
@@ -44,7 +44,7 @@ static void read_embedded(att_image *out)
     svg[length] = '\0';
     const char *at = strstr(svg, before);
     assert_non_null(at);
-    uint8_t *bytes = (uint8_t *)svg; /* what is decoded never overtakes what is read */
+    uint8_t *bytes = (uint8_t *)svg; /* decoded in place: base64 shrinks */
     uint32_t bits = 0;
     int held = 0;
     for (at += strlen(before); digit_of(*at) >= 0; at++) {
@@ -58,7 +58,7 @@ static void read_embedded(att_image *out)
         fail_msg("%s", err.message);
 }
 
-/* Which quarter of colour_at() a pixel is of: 0 red, 1 green, 2 blue, 3 white. */
+/* Which quarter of color_at() a pixel is of: 0 red, 1 green, 2 blue, 3 white. */
 static int quarter_at(const att_image *p, int64_t x, int64_t y)
 {
     const uint8_t *pixel = p->pixels + (y * p->width + x) * 3;
@@ -95,10 +95,11 @@ static void refused_by_every_verb(void)
 {
     const char *const verbs[][8] = {
         { "show", model_path, "--svg", file_path, photo_path, NULL },
-        { "run", eyes_path, photo_path, NULL },
-        { "run", model_path, "--image-encoder", eyes_path, photo_path, NULL },
-        { "show", model_path, photo_path, "--image-encoder", eyes_path, "--svg", file_path, NULL },
-        { "features", eyes_path, photo_path, "-o", file_path, NULL },
+        { "run", encoder_path, photo_path, NULL },
+        { "run", model_path, "--image-encoder", encoder_path, photo_path, NULL },
+        { "show", model_path, photo_path, "--image-encoder", encoder_path, "--svg", file_path,
+          NULL },
+        { "features", encoder_path, photo_path, "-o", file_path, NULL },
     };
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         outcome refused = run(verbs[i], 0);
@@ -136,7 +137,7 @@ static void photographs_of_every_kind_are_named(void **state)
                                       { PNG_COLOR_TYPE_PALETTE, 8, false },
                                       { PNG_COLOR_TYPE_GRAY, 8, true },
                                       { PNG_COLOR_TYPE_GRAY_ALPHA, 8, false } };
-    const char *const words[] = { "run", eyes_path, photo_path, NULL };
+    const char *const words[] = { "run", encoder_path, photo_path, NULL };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         att_string png = make_png(kinds[i]);
         write_photo(png.data, png.length);
@@ -152,7 +153,7 @@ static void photographs_of_every_kind_are_named(void **state)
     assert_int_equal(run(words, 0).code, 0);
 }
 
-static void memory_may_run_out_while_a_strip_is_drawn(void **state)
+static void memory_may_run_out_while_an_overlay_is_drawn(void **state)
 {
     (void)state;
     write_jpeg(6);
@@ -162,19 +163,20 @@ static void memory_may_run_out_while_a_strip_is_drawn(void **state)
     fails_cleanly(scene);
 }
 
-static int save_eyes(void)
+static int save_encoder(void)
 {
-    att_image_encoder *eyes = NULL;
-    att_bundle *bundle = eyes_bundle(ATT_SQUEEZENET_LABELS);
-    att_status status = att_image_encoder_from_bundle(&eyes, bundle, "eyes", NULL);
+    att_image_encoder *encoder = NULL;
+    att_bundle *bundle = encoder_bundle(ATT_SQUEEZENET_LABELS);
+    att_status status = att_image_encoder_from_bundle(&encoder, bundle, "encoder", NULL);
     if (status == ATT_OK)
-        status = att_image_encoder_save(eyes, eyes_path, NULL);
-    att_image_encoder_free(eyes);
+        status = att_image_encoder_save(encoder, encoder_path, NULL);
+    att_image_encoder_free(encoder);
     att_bundle_free(bundle);
     return (int)status;
 }
 
-/* A model of one step, and eyes of any weights: what they say does not matter here. */
+/* A model trained for one step and an image encoder with random weights: their outputs do not
+ * matter here. */
 static int begin(void **state)
 {
     if (make_folder(state) != 0)
@@ -186,8 +188,8 @@ static int begin(void **state)
                                   "--valid-count", "2",      "--steps",       "1",
                                   "--hidden-size", "8",      "--quiet",       "--out",
                                   model_path,      NULL };
-    snprintf(eyes_path, sizeof eyes_path, "%s/eyes.safetensors", folder);
-    return run(words, 0).code + save_eyes();
+    snprintf(encoder_path, sizeof encoder_path, "%s/encoder.safetensors", folder);
+    return run(words, 0).code + save_encoder();
 }
 
 static int end(void **state)
@@ -195,7 +197,7 @@ static int end(void **state)
     unlink(photo_path);
     unlink(model_path);
     unlink(last_path);
-    unlink(eyes_path);
+    unlink(encoder_path);
     return remove_folder(state);
 }
 
@@ -205,7 +207,7 @@ int main(void)
         cmocka_unit_test(a_strip_lies_over_the_photograph_put_upright),
         cmocka_unit_test(what_is_no_picture_is_refused_and_nothing_written),
         cmocka_unit_test(photographs_of_every_kind_are_named),
-        cmocka_unit_test(memory_may_run_out_while_a_strip_is_drawn),
+        cmocka_unit_test(memory_may_run_out_while_an_overlay_is_drawn),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,6 +1,5 @@
 /* Norms, positions, SwiGLU, dropout and the local window. */
 #include "reference/feedforward.h"
-#include "reference/local_window.h"
 #include "reference/norm.h"
 #include "reference/positions.h"
 

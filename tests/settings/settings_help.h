@@ -1,4 +1,4 @@
-/* What the tests of settings share. */
+/* Shared by the tests of settings. */
 #ifndef TESTS_SETTINGS_SETTINGS_HELP_H
 #define TESTS_SETTINGS_SETTINGS_HELP_H
 

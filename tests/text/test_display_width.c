@@ -25,9 +25,9 @@ static const struct {
     { "ক্ষ", 2 },
     { "कि", 2 },
     { "한국", 4 },
-    { "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB", 2 }, /* 한 in three letters */
+    { "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB", 2 }, /* 한 as three jamo */
     { "😀", 2 },
-    { "👩‍👩‍👧", 2 }, /* three people joined into one picture */
+    { "👩‍👩‍👧", 2 }, /* three emoji joined into one */
     { "👍🏽", 2 },           /* with a skin tone */
     { "❤️", 2 },             /* a text symbol in its emoji form */
     { "a\xCC\x81\xCC\xA3z", 2 }, /* two marks on one letter */

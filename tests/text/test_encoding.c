@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static att_vocab *letters(bool texts)
+static att_vocab *characters(bool texts)
 {
     static const char *const tokens[] = { "a", "b", " ", "\n" };
     att_vocab *words;
@@ -53,10 +53,10 @@ static void assert_strings(att_vocab *words, const char *text, const char *wante
 static void a_whole_text_keeps_everything_and_a_line_loses_its_ends(void **state)
 {
     (void)state;
-    assert_strings(letters(true), " ab\n\nz ", " |a|b|\n|\n|z| |");
-    assert_strings(letters(false), " ab z ",
+    assert_strings(characters(true), " ab\n\nz ", " |a|b|\n|\n|z| |");
+    assert_strings(characters(false), " ab z ",
                    " a|b| |z|"); /* the white space before a token is part of its string */
-    assert_strings(letters(true), "", "");
+    assert_strings(characters(true), "", "");
 }
 
 static void bytes_of_a_character_are_shown_at_the_last_of_them(void **state)
@@ -68,7 +68,7 @@ static void bytes_of_a_character_are_shown_at_the_last_of_them(void **state)
 static void ids_and_ends_follow_the_text(void **state)
 {
     (void)state;
-    att_vocab *words = letters(true);
+    att_vocab *words = characters(true);
     att_encoding encoding = { 0 };
     assert_int_equal(att_encoding_new(&encoding, words, NULL, "bé\n", 4, NULL), ATT_OK);
     assert_int_equal(encoding.ids.count, 3);
@@ -86,7 +86,7 @@ static void ids_and_ends_follow_the_text(void **state)
 static void invalid_utf8_is_refused_except_by_bytes_of_a_whole_text(void **state)
 {
     (void)state;
-    att_vocab *chars = letters(true), *any = bytes();
+    att_vocab *chars = characters(true), *any = bytes();
     att_encoding encoding = { 0 };
     assert_int_equal(att_encoding_new(&encoding, chars, NULL, "a\xff", 2, NULL), ATT_BAD_INPUT);
     att_encoding_free(&encoding);
@@ -337,7 +337,7 @@ static void ids_decode_to_the_text(void **state)
 static void ids_that_the_vocabulary_lacks_are_refused(void **state)
 {
     (void)state;
-    att_vocab *vocab = letters(false);
+    att_vocab *vocab = characters(false);
     const int32_t bad[] = { -1, 7, INT32_MAX };
     for (size_t i = 0; i < 3; i++) {
         att_string text = { 0 };
@@ -354,7 +354,7 @@ static void ids_that_the_vocabulary_lacks_are_refused(void **state)
 static void every_token_is_found_by_its_name(void **state)
 {
     (void)state;
-    att_vocab *const all[] = { letters(false), learned(ATT_TOKENIZER_BPE, false, false),
+    att_vocab *const all[] = { characters(false), learned(ATT_TOKENIZER_BPE, false, false),
                                learned(ATT_TOKENIZER_BYTE, false, false), pieces() };
     for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
         for (int32_t id = 0; id < att_vocab_size(all[v]); id++) {
@@ -379,7 +379,7 @@ static att_status encode_text(void *context)
 static void running_out_of_memory_leaves_nothing_behind(void **state)
 {
     (void)state;
-    att_vocab *both[] = { letters(true), bytes() };
+    att_vocab *both[] = { characters(true), bytes() };
     for (int i = 0; i < 2; i++) {
         every_allocation_fails(encode_text, both[i], 100);
         att_vocab_free(both[i]);

@@ -180,7 +180,7 @@ static att_status fit_projection(att_image_encoder *encoder, const settings *set
 
 /* ---- the verb */
 
-/* The output may be none of the files that are read. */
+/* The output must differ from all input files. */
 static att_status check_output(const settings *set, char **args, size_t count, att_error *err)
 {
     const output_names output = { &set->output, 1 };

@@ -45,7 +45,7 @@ static att_status read_once(reader *r, att_error *err)
     return ATT_OK;
 }
 
-/* Reads what is available; waits only if no line is complete. */
+/* Reads the available input; waits only if no line is complete. */
 static att_status read_more(reader *r, att_error *err)
 {
     struct pollfd waiting = { .fd = r->file, .events = POLLIN };

@@ -77,7 +77,7 @@ void output_free(output_list *list);
 att_status output_check_input(const output_list *list, const char *input, const char *description,
                               att_error *err);
 
-/* Checks before long work that each file to write is none of the files to read and can be created.
+/* Checks before long work that each output file differs from all input files and can be created.
  * NULL names are skipped. */
 typedef struct output_names {
     const char *const *names;

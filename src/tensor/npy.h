@@ -1,6 +1,7 @@
-/* The header of a .npy file: element type, byte order, memory order and shape. */
-#ifndef ATT_TENSOR_NPY_HEADER_H
-#define ATT_TENSOR_NPY_HEADER_H
+/* The header of .npy files, which npy.c and npy_header.c share: element type, byte order, memory
+ * order and shape. */
+#ifndef ATT_TENSOR_NPY_H
+#define ATT_TENSOR_NPY_H
 
 #include "attend.h"
 #include "tensor/storage_dtype.h"

@@ -27,7 +27,7 @@ static void put_map(att_writer *out, const att_output *answer, const double *wei
 static void put_heads(att_writer *out, const att_output *answer)
 {
     int64_t size = answer->target_count * answer->source_count;
-    att_put(out, ",\"heads\":[");
+    att_put(out, ",\"head_attention\":[");
     for (int64_t l = 0; l < answer->layers; l++) {
         att_put(out, l > 0 ? ",[" : "[");
         for (int64_t h = 0; h < answer->heads; h++) {
@@ -46,16 +46,16 @@ static void put_output(att_writer *out, const att_output *answer, bool source)
     att_put_json(out, answer->text);
     att_put(out, ",\"score\":");
     att_put_json_number(out, answer->score);
-    att_put(out, ",\"rank\":");
+    att_put(out, ",\"normalized_score\":");
     att_put_json_number(out, answer->normalized_score);
-    att_putf(out, ",\"cut\":%s", answer->truncated ? "true" : "false");
+    att_putf(out, ",\"truncated\":%s", answer->truncated ? "true" : "false");
     if (source) {
-        att_put(out, ",\"unknown\":");
+        att_put(out, ",\"unknown_tokens\":");
         att_put_integer(out, answer->unknown_tokens);
-        put_strings(out, "source", answer->source_tokens, answer->source_count);
+        put_strings(out, "source_tokens", answer->source_tokens, answer->source_count);
     }
-    put_strings(out, "target", answer->target_tokens, answer->target_count);
-    att_put(out, ",\"scores\":");
+    put_strings(out, "target_tokens", answer->target_tokens, answer->target_count);
+    att_put(out, ",\"token_scores\":");
     att_put_json_numbers(out, answer->token_scores, answer->target_count);
     if (answer->weights) {
         att_put(out, ",\"attention\":");
@@ -70,7 +70,7 @@ att_status att_output_json(att_string *out, const att_output *answer, att_error 
     att_writer writer = att_writer_on(out);
     put_output(&writer, answer, true);
     if (answer->alternative_count > 0)
-        att_put(&writer, ",\"others\":[");
+        att_put(&writer, ",\"n_best\":[");
     for (int64_t i = 0; i < answer->alternative_count; i++) {
         att_put(&writer, i > 0 ? "," : "");
         put_output(&writer, answer->alternatives[i], false);

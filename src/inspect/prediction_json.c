@@ -20,7 +20,7 @@ static void put_probabilities(att_writer *out, const att_prediction *verdict,
 
 static void put_tokens(att_writer *out, const att_prediction *verdict)
 {
-    att_put(out, ",\"unknown\":");
+    att_put(out, ",\"unknown_tokens\":");
     att_put_integer(out, verdict->unknown_tokens);
     att_put(out, ",\"tokens\":[");
     for (int64_t i = 0; i < verdict->token_count; i++) {
@@ -34,7 +34,7 @@ static void put_attention(att_writer *out, const att_prediction *verdict)
 {
     att_put(out, ",\"attention\":");
     att_put_json_numbers(out, verdict->weights, verdict->token_count);
-    att_put(out, ",\"heads\":[");
+    att_put(out, ",\"head_attention\":[");
     for (int64_t h = 0; h < verdict->heads; h++) {
         att_put(out, h > 0 ? "," : "");
         att_put_json_numbers(out, verdict->head_weights + h * verdict->token_count,
@@ -72,9 +72,9 @@ static void put_label_metrics(att_writer *out, const att_label_metrics *rates, c
 {
     att_put(out, "{\"label\":");
     att_put_json(out, label);
-    att_put(out, ",\"there\":");
+    att_put(out, ",\"support\":");
     att_put_integer(out, rates->support);
-    att_put(out, ",\"given\":");
+    att_put(out, ",\"predicted\":");
     att_put_integer(out, rates->predicted);
     put_member(out, "precision", rates->precision);
     put_member(out, "recall", rates->recall);
@@ -84,7 +84,7 @@ static void put_label_metrics(att_writer *out, const att_label_metrics *rates, c
 
 static void put_confusion(att_writer *out, const att_classifier_eval *scores)
 {
-    att_put(out, ",\"confusion\":[");
+    att_put(out, ",\"confusion_matrix\":[");
     for (int64_t i = 0; i < scores->labels * scores->labels; i++) {
         bool first = i % scores->labels == 0, last = (i + 1) % scores->labels == 0;
         att_put(out, i > 0 ? "," : "");

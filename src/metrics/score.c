@@ -64,7 +64,7 @@ const att_metric_spec att_metric_specs[] = {
                    ATT_SYMBOLS_WORDS),
     EDIT_RATE_SPEC("cer", "character error rate", "edits per reference code point",
                    ATT_SYMBOLS_LINE),
-    { .info = { "exact", "exact match", "lines equal to the reference, apart from white space",
+    { .info = { "exact-match", "exact match", "lines equal to the reference, apart from white space",
                 false },
       .stat_count = 2,
       .symbols = ATT_SYMBOLS_LINE,

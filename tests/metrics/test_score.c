@@ -121,11 +121,11 @@ static void a_moved_phrase_is_one_edit(void **state)
 static void lines_match_regardless_of_white_space(void **state)
 {
     (void)state;
-    assert_near(score_lines("exact", NULL, " a  b", "a b "), 100, 1e-12);
-    assert_near(score_lines("exact", NULL, "ab", "a b"), 0, 1e-12);
-    assert_near(score_lines("exact", NULL, "", "  "), 100, 1e-12);
-    assert_near(score_lines("exact", NULL, "A b", "a B"), 0, 1e-12);
-    assert_near(score_lines("exact", &(att_metric_options){ .lowercase = true }, "A b", "a B"), 100,
+    assert_near(score_lines("exact-match", NULL, " a  b", "a b "), 100, 1e-12);
+    assert_near(score_lines("exact-match", NULL, "ab", "a b"), 0, 1e-12);
+    assert_near(score_lines("exact-match", NULL, "", "  "), 100, 1e-12);
+    assert_near(score_lines("exact-match", NULL, "A b", "a B"), 0, 1e-12);
+    assert_near(score_lines("exact-match", &(att_metric_options){ .lowercase = true }, "A b", "a B"), 100,
                 1e-12);
 }
 
@@ -145,7 +145,7 @@ static void any_reference_may_match(void **state)
     const char *one[] = { "nothing alike" }, *other[] = { "the second one here" };
     const char *const *references[] = { one, other };
     const att_hypotheses texts = { &hypothesis, references, 1, 2 };
-    static const char *const names[] = { "bleu", "chrf", "wer", "exact" };
+    static const char *const names[] = { "bleu", "chrf", "wer", "exact-match" };
     att_metric_score scores[4];
     assert_int_equal(att_metrics_score(scores, names, 4, &texts, NULL, NULL), ATT_OK);
     assert_near(scores[0].value, 100, 1e-9);

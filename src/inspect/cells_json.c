@@ -1,4 +1,4 @@
-/* What a search for units found, as one line of JSON. */
+/* The result of a unit search as one line of JSON (docs/cells.md). */
 #include "attend.h"
 
 #include "render/number.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* JSON has no number for what could not be told. */
+/* NaN, an undefined metric, is null. */
 static void put_number(att_writer *out, const char *name, double value)
 {
     char text[ATT_NUMBER_SIZE];
@@ -43,12 +43,13 @@ static void put_row(att_writer *out, const att_cells_property *row)
 att_status att_cells_json(att_string *text, const att_cells *cells, att_error *err)
 {
     att_writer out = att_writer_on(text);
-    att_cells_info facts = att_cells_info_get(cells);
+    att_cells_info info = att_cells_info_get(cells);
     att_putf(&out,
-             "{\"layers\":%" PRId64 ",\"hidden_size\":%" PRId64 ",\"signal\":\"%s\",\"search_tokens\":%" PRId64
-             ",\"test_tokens\":%" PRId64 ",\"properties\":[",
-             facts.layers, facts.hidden_size, facts.signal == ATT_SIGNAL_CELL ? "cell" : "hidden",
-             facts.search_tokens, facts.held_out_tokens);
+             "{\"layers\":%" PRId64 ",\"hidden_size\":%" PRId64
+             ",\"signal\":\"%s\",\"search_tokens\":%" PRId64 ",\"test_tokens\":%" PRId64
+             ",\"properties\":[",
+             info.layers, info.hidden_size, info.signal == ATT_SIGNAL_CELL ? "cell" : "hidden",
+             info.search_tokens, info.held_out_tokens);
     for (size_t i = 0; i < att_cells_count(cells); i++) {
         att_put(&out, i > 0 ? "," : "");
         put_row(&out, att_cells_get(cells, i));

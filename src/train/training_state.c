@@ -1,5 +1,5 @@
-/* The state of a training run: its history of validations, and how it is written as JSON into
- * checkpoints and models and read back. */
+/* The state of a training run: the history of validations, and its JSON form in checkpoints and
+ * models. */
 #include "train/training_state.h"
 
 #include "base/alloc.h"
@@ -91,7 +91,7 @@ typedef struct field {
         name, offsetof(of, member), FIELD_##type                                                   \
     }
 
-/* What readers of a model want to know. */
+/* The record of the training, shown by attend info. */
 static const field state_fields[] = {
     FIELD(INTEGER, "steps", att_training_state, step),
     FIELD(INTEGER, "tokens", att_training_state, tokens),
@@ -102,7 +102,7 @@ static const field state_fields[] = {
     { 0 },
 };
 
-/* What resuming needs beyond that. */
+/* Further fields that resuming needs. */
 static const field resume_fields[] = {
     FIELD(INTEGER, "epoch", att_training_state, epoch),
     FIELD(INTEGER, "epoch_batch", att_training_state, epoch_batches),

@@ -1,4 +1,4 @@
-/* Any bytes as the two files of llama2.c: the first two say how long the tokeniser is, which comes
+/* Any bytes as the two files of llama2.c: the first two say how long the tokenizer is, which comes
  * before the weights. */
 #include "fuzz/fuzz.h"
 
@@ -13,9 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     size_t length = (size_t)data[0] | (size_t)data[1] << 8;
     length = length > size - 2 ? size - 2 : length;
-    const att_llama_bytes tokeniser = { "tokeniser", data + 2, length };
+    const att_llama_bytes tokenizer = { "tokenizer", data + 2, length };
     const att_llama_bytes weights = { "weights", data + 2 + length, size - 2 - length };
-    att_status status = att_llama_convert(&bundle, &weights, &tokeniser, &err);
+    att_status status = att_llama_convert(&bundle, &weights, &tokenizer, &err);
     if (status == ATT_OK)
         for (size_t i = 0; i < att_bundle_count(bundle); i++)
             check_tensor(att_bundle_at(bundle, i));

@@ -64,7 +64,7 @@ static void inverse_sqrt_halves_when_the_steps_quadruple(void **state)
     att_settings_free(settings);
 }
 
-static void the_cosine_falls_to_the_least_learning_rate_at_the_end_and_stays(void **state)
+static void cosine_falls_to_the_minimum_at_the_end_and_stays(void **state)
 {
     (void)state;
     att_settings *settings = MAKE({ "schedule", "cosine" }, { "learning-rate", "1" },
@@ -117,7 +117,7 @@ int main(void)
         cmocka_unit_test(every_schedule_starts_with_a_linear_warm_up),
         cmocka_unit_test(a_constant_learning_rate_does_not_change),
         cmocka_unit_test(inverse_sqrt_halves_when_the_steps_quadruple),
-        cmocka_unit_test(the_cosine_falls_to_the_least_learning_rate_at_the_end_and_stays),
+        cmocka_unit_test(cosine_falls_to_the_minimum_at_the_end_and_stays),
         cmocka_unit_test(plateau_reduces_after_its_patience_down_to_the_minimum),
         cmocka_unit_test(scheduled_sampling_rises_from_its_start_epoch_to_the_end),
     };

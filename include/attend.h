@@ -1262,6 +1262,7 @@ typedef struct att_completion {
     int64_t unknown_tokens; /* tokens of the prompt that the vocabulary lacks */
     int64_t tokens;         /* that on_token was called for */
     double score;           /* sum of their log-probabilities */
+    double perplexity;      /* exp(-score / tokens); NaN without tokens */
 } att_completion;
 
 /* Called for each token with its text and its log-probability; false ends the call there, which is
@@ -1524,6 +1525,7 @@ typedef struct att_validation {
                     makes a model the best */
     double bits_per_character; /* of a text, to a character of it, and `exact` and `errors` are 0;
                                   else NaN */
+    double perplexity;         /* exp(loss) */
 } att_validation;
 
 typedef enum att_training_event {

@@ -3,12 +3,14 @@
 #include "attend.h"
 
 #include "base/error.h"
+#include "base/math.h"
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/string.h"
 #include "decode/beam_search.h"
 #include "text/utf8.h"
 
+#include <math.h>
 #include <string.h>
 
 #define REPLACEMENT_CHARACTER "\xEF\xBF\xBD" /* U+FFFD */
@@ -211,6 +213,7 @@ att_status att_model_complete(att_completion *out, const att_model *model, const
         status = add_start_token(&ids, model->target_vocab, err);
     if (status == ATT_OK && options->max_new_tokens > 0)
         status = complete(&t, model, &ids, options, err);
+    out->perplexity = out->tokens > 0 ? att_exp(-out->score / (double)out->tokens) : NAN;
     att_string_free(&t.pending_bytes);
     att_ids_free(&ids);
     return status;
@@ -250,6 +253,7 @@ att_status att_model_score_text(att_completion *out, const att_model *model, con
     att_status status = encode_prompt(&ids, model, text, length, out, err);
     if (status == ATT_OK && ids.count > 1)
         status = score(&t, model, &ids, &all, err);
+    out->perplexity = out->tokens > 0 ? att_exp(-out->score / (double)out->tokens) : NAN;
     att_ids_free(&ids);
     return status;
 }

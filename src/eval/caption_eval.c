@@ -101,36 +101,36 @@ typedef struct caption_evaluation {
 } caption_evaluation;
 
 /* The counts of a hypothesis against the caption with the fewest edits. */
-static att_status nearest_caption(const caption_evaluation *a, int64_t place, const int32_t *ids,
+static att_status nearest_caption(const caption_evaluation *a, int64_t index, const int32_t *ids,
                                   size_t count, att_token_metrics *best, att_error *err)
 {
-    for (int64_t i = a->images.first[place]; i < a->images.first[place + 1]; i++) {
+    for (int64_t i = a->images.first[index]; i < a->images.first[index + 1]; i++) {
         int64_t length;
         const int32_t *caption = att_sequences_get(&a->corpus->target, a->images.pair[i], &length);
         att_token_metrics one = { 0 };
         if (att_token_metrics_add(&one, a->model->target_vocab, ids, count, caption,
                                   (size_t)length) != ATT_OK)
             return att_fail_memory(err);
-        if (i == a->images.first[place] || one.edits < best->edits)
+        if (i == a->images.first[index] || one.edits < best->edits)
             *best = one;
     }
     return ATT_OK;
 }
 
-static att_status keep_text(const caption_evaluation *a, int64_t place, const int32_t *ids,
+static att_status keep_text(const caption_evaluation *a, int64_t index, const int32_t *ids,
                             size_t count, att_error *err)
 {
     att_output_texts *texts = a->options->output_texts;
     att_string text = { 0 };
     att_status status = att_vocab_decode(a->model->target_vocab, &text, ids, count);
     if (status == ATT_OK)
-        texts->lines[place] =
+        texts->lines[index] =
             att_arena_strndup(&texts->arena, text.length > 0 ? text.data : "", text.length);
     att_string_free(&text);
-    return status == ATT_OK && texts->lines[place] ? ATT_OK : att_fail_memory(err);
+    return status == ATT_OK && texts->lines[index] ? ATT_OK : att_fail_memory(err);
 }
 
-static att_status record_output(const caption_evaluation *a, int64_t row, int64_t place,
+static att_status record_output(const caption_evaluation *a, int64_t row, int64_t index,
                                 att_error *err)
 {
     int64_t found;
@@ -139,11 +139,11 @@ static att_status record_output(const caption_evaluation *a, int64_t row, int64_
     bool ended = hypothesis->count > 0 && hypothesis->ids[hypothesis->count - 1] == ATT_ID_EOS;
     size_t count = (size_t)hypothesis->count - ended;
     att_token_metrics one = { 0 };
-    ATT_TRY(nearest_caption(a, place, hypothesis->ids, count, &one, err));
+    ATT_TRY(nearest_caption(a, index, hypothesis->ids, count, &one, err));
     att_token_metrics_merge(a->metrics, &one);
     if (a->per_image)
-        att_token_metrics_merge(&a->per_image[place], &one);
-    return a->options->output_texts ? keep_text(a, place, hypothesis->ids, count, err) : ATT_OK;
+        att_token_metrics_merge(&a->per_image[index], &one);
+    return a->options->output_texts ? keep_text(a, index, hypothesis->ids, count, err) : ATT_OK;
 }
 
 /* Adds the counts of the captions of each image. */
@@ -154,9 +154,9 @@ static att_status sum_per_image(caption_evaluation *a, att_error *err)
     a->per_image = att_alloc_zero((size_t)a->images.count, sizeof *a->per_image);
     if (!a->per_image)
         return att_fail_memory(err);
-    for (int64_t place = 0; place < a->images.count; place++)
-        for (int64_t i = a->images.first[place]; i < a->images.first[place + 1]; i++)
-            att_token_metrics_merge(&a->per_image[place], &a->options->per_pair[a->images.pair[i]]);
+    for (int64_t index = 0; index < a->images.count; index++)
+        for (int64_t i = a->images.first[index]; i < a->images.first[index + 1]; i++)
+            att_token_metrics_merge(&a->per_image[index], &a->options->per_pair[a->images.pair[i]]);
     return ATT_OK;
 }
 
@@ -198,13 +198,13 @@ att_status att_caption_eval_outputs(att_token_metrics *metrics, const att_model 
 
 /* ---- text metrics */
 
-/* flat[r * images + place]: caption r of an image; NULL if the image has fewer. */
+/* flat[r * images + index]: caption r of an image; NULL if the image has fewer. */
 static void list_references(const char **flat, const att_corpus *corpus, const image_captions *all)
 {
-    for (int64_t place = 0; place < all->count; place++) {
-        int64_t first = all->first[place], captions = all->first[place + 1] - first;
+    for (int64_t index = 0; index < all->count; index++) {
+        int64_t first = all->first[index], captions = all->first[index + 1] - first;
         for (int64_t r = 0; r < all->max_captions; r++)
-            flat[r * all->count + place] =
+            flat[r * all->count + index] =
                 r < captions ? att_corpus_target_text(corpus, all->pair[first + r]) : NULL;
     }
 }

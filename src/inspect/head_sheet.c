@@ -102,7 +102,7 @@ static void write_embeddings(sheet_writer *w)
     const att_embedding *embedding = encoder ? &parts->source_embedding : &parts->target_embedding;
     const att_ids *ids = input_tokens(w);
     bool shared = encoder && w->model->settings->tie_embeddings == ATT_TIE_ALL;
-    PRINT(w, "words = %.9g * ", (double)embedding->scale);
+    PRINT(w, "tokens = %.9g * ", (double)embedding->scale);
     write_load(w, NULL, encoder && !shared ? "source.embed" : "target.embed");
     PRINT(w, "[[");
     for (size_t i = 0; i < ids->count; i++)
@@ -121,11 +121,11 @@ static void write_embeddings(sheet_writer *w)
         }
         PRINT(w, "]]\n");
     } else {
-        PRINT(w, "x = words\n");
+        PRINT(w, "x = tokens\n");
         return;
     }
-    PRINT(w, embedding->join == ATT_POSITIONS_ADD ? "x = words + positions\n"
-                                                  : "x = [words, positions]\n");
+    PRINT(w, embedding->join == ATT_POSITIONS_ADD ? "x = tokens + positions\n"
+                                                  : "x = [tokens, positions]\n");
 }
 
 /* The input of a deeper layer is written out, as the model computed it. */

@@ -59,6 +59,7 @@ static void the_loss_of_a_text_is_that_of_its_tokens(void **state)
                                               ignore_token, NULL, NULL),
                          ATT_OK);
         double loss = -scored.score / (double)scored.tokens;
+        assert_true(fabs(scored.perplexity - exp(loss)) <= 1e-12 * exp(loss));
         assert_int_equal(found.tokens, scored.tokens + 1);
         assert_int_equal(found.characters, strlen(text));
         assert_int_equal(found.unknown_tokens, 1); /* the period */

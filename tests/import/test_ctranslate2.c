@@ -154,11 +154,11 @@ static void unknown_and_invalid_files_are_refused_by_name(void **state)
           "the embedding size is 4, but 'encoder/layer_0/self_attention/linear_0/weight' is [11, "
           "4]" },
         { { .item = 3 },
-          "the variable 'encoder/embeddings/weight' has elements of 3 bytes; 4, 2 and 1 are "
-          "known" },
+          "the variable 'encoder/embeddings/weight' has elements of 3 bytes, expected 4, 2 or "
+          "1" },
         { { .item = 1, .no_scale = "decoder/layer_0/attention/linear_0/weight" },
-          "the variable 'decoder/layer_0/attention/linear_0/weight' has integers, and there is no "
-          "'decoder/layer_0/attention/linear_0/weight_scale'" },
+          "the variable 'decoder/layer_0/attention/linear_0/weight' is quantized, but its scale "
+          "'decoder/layer_0/attention/linear_0/weight_scale' is missing" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ct2_options options = rows[i].options;

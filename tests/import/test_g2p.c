@@ -93,15 +93,15 @@ static void words_are_lowercased_and_end_in_an_end_token(void **state)
     att_ids_free(&ids);
 
     const char *lines[] = { "ab", "" };
-    att_outputs *answers;
+    att_outputs *outputs;
     assert_int_equal(
-        att_model_generate(&answers, model, lines, 2, &(att_generate_options){ 0 }, NULL), ATT_OK);
-    const att_output *answer = att_outputs_get(answers, 0);
-    assert_int_equal(answer->source_count, 3);
-    assert_string_equal(answer->source_tokens[1], "b");
-    assert_string_equal(answer->source_tokens[2], "<end>");
-    assert_int_equal(att_outputs_get(answers, 1)->source_count, 0);
-    att_outputs_free(answers);
+        att_model_generate(&outputs, model, lines, 2, &(att_generate_options){ 0 }, NULL), ATT_OK);
+    const att_output *output = att_outputs_get(outputs, 0);
+    assert_int_equal(output->source_count, 3);
+    assert_string_equal(output->source_tokens[1], "b");
+    assert_string_equal(output->source_tokens[2], "<end>");
+    assert_int_equal(att_outputs_get(outputs, 1)->source_count, 0);
+    att_outputs_free(outputs);
     att_model_free(model);
     att_bundle_free(bundle);
 }

@@ -47,7 +47,7 @@ static att_model *import(const char *format, const char *file)
 }
 
 typedef struct known {
-    const char *line, *answer;
+    const char *line, *output;
 } known;
 
 static void assert_known(att_model *model, const known *rows, size_t count, int64_t beam)
@@ -58,7 +58,7 @@ static void assert_known(att_model *model, const known *rows, size_t count, int6
         att_error err = { 0 };
         if (att_model_generate(&outputs, model, &rows[i].line, 1, &options, &err) != ATT_OK)
             fail_msg("%s", err.message);
-        assert_string_equal(att_outputs_get(outputs, 0)->text, rows[i].answer);
+        assert_string_equal(att_outputs_get(outputs, 0)->text, rows[i].output);
         att_outputs_free(outputs);
     }
 }
@@ -104,18 +104,18 @@ static void the_log_probabilities_are_those_of_ctranslate2(void **state)
     (void)state;
     static const double expected[] = { -0.1060228, -0.0654106, -0.0560026, -0.4479532,
                                        -0.2307138, -0.0921831, -0.0634632 };
-    const char *target = names[0].answer;
+    const char *target = names[0].output;
     const att_generate_options options = { .targets = &target };
     att_model *model =
         import("ctranslate2", "weights_ct2_aren_translit/aren-transliteration/model.bin");
     att_outputs *outputs;
     assert_int_equal(att_model_generate(&outputs, model, &names[0].line, 1, &options, NULL),
                      ATT_OK);
-    const att_output *answer = att_outputs_get(outputs, 0);
-    assert_int_equal(answer->target_count, 7);
+    const att_output *output = att_outputs_get(outputs, 0);
+    assert_int_equal(output->target_count, 7);
     for (int i = 0; i < 7; i++) /* both sides sum 32 products in single precision, 12 layers deep */
-        assert_true(answer->token_scores[i] - expected[i] < 2e-5 &&
-                    expected[i] - answer->token_scores[i] < 2e-5);
+        assert_true(output->token_scores[i] - expected[i] < 2e-5 &&
+                    expected[i] - output->token_scores[i] < 2e-5);
     att_outputs_free(outputs);
     att_model_free(model);
 }
@@ -215,18 +215,18 @@ static void tokens_and_log_probabilities_are_those_of_llama2c(void **state)
 static double best_label(char label[PATH_ROOM], att_image_encoder *encoder, const char *image_file)
 {
     char path[PATH_ROOM];
-    att_image picture;
+    att_image image;
     size_t count = att_image_encoder_label_count(encoder), best = 0;
     float *probabilities = calloc(count, sizeof *probabilities);
     find_data(path, image_file);
     assert_non_null(probabilities);
-    assert_int_equal(att_image_load(&picture, path, NULL), ATT_OK);
-    assert_int_equal(att_image_encoder_classify(probabilities, encoder, &picture, NULL), ATT_OK);
+    assert_int_equal(att_image_load(&image, path, NULL), ATT_OK);
+    assert_int_equal(att_image_encoder_classify(probabilities, encoder, &image, NULL), ATT_OK);
     for (size_t i = 1; i < count; i++)
         best = probabilities[i] > probabilities[best] ? i : best;
     double probability = (double)probabilities[best];
     snprintf(label, PATH_ROOM, "%s", att_image_encoder_label(encoder, best));
-    att_image_free(&picture);
+    att_image_free(&image);
     free(probabilities);
     return probability;
 }

@@ -49,10 +49,10 @@ static int64_t largest_weight(const double *weights, int64_t count)
 /* The number of output characters whose largest weight is on an equal input character. */
 static int64_t aligned_characters(const att_output *output)
 {
-    int64_t right = 0, count = output->source_count;
+    int64_t aligned = 0, count = output->source_count;
     for (int64_t t = 0; t < count && t < output->target_count; t++)
-        right += largest_weight(output->weights + t * count, count) == count - 1 - t;
-    return right;
+        aligned += largest_weight(output->weights + t * count, count) == count - 1 - t;
+    return aligned;
 }
 
 static void random_strings(char strings[STRINGS][MAX_LENGTH + 1], const char *lines[STRINGS])
@@ -74,23 +74,23 @@ static void check_maps(const char *folder, int64_t word_characters)
     char path[256], strings[STRINGS][MAX_LENGTH + 1];
     const char *lines[STRINGS];
     att_model *model;
-    att_outputs *answers;
-    int64_t right = 0, characters = 0;
+    att_outputs *outputs;
+    int64_t aligned = 0, characters = 0;
     random_strings(strings, lines);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);
-    assert_int_equal(att_model_generate(&answers, model, lines, STRINGS,
+    assert_int_equal(att_model_generate(&outputs, model, lines, STRINGS,
                                         &(att_generate_options){ .attention = true }, NULL),
                      ATT_OK);
-    assert_string_equal(att_outputs_get(answers, 0)->text, "ccabadacaba");
-    assert_true(aligned_characters(att_outputs_get(answers, 0)) >= word_characters);
+    assert_string_equal(att_outputs_get(outputs, 0)->text, "ccabadacaba");
+    assert_true(aligned_characters(att_outputs_get(outputs, 0)) >= word_characters);
     for (size_t i = 0; i < STRINGS; i++) {
-        right += aligned_characters(att_outputs_get(answers, i));
-        characters += att_outputs_get(answers, i)->source_count;
+        aligned += aligned_characters(att_outputs_get(outputs, i));
+        characters += att_outputs_get(outputs, i)->source_count;
     }
-    if (right < characters * 9 / 10)
-        fail_msg("%d of %d characters aligned", (int)right, (int)characters);
-    att_outputs_free(answers);
+    if (aligned < characters * 9 / 10)
+        fail_msg("%d of %d characters aligned", (int)aligned, (int)characters);
+    att_outputs_free(outputs);
     att_model_free(model);
 }
 

@@ -107,7 +107,8 @@ static att_training_state filled(void)
                                0.3 * i,
                                1e308 / (i + 1),
                                i % 2 == 0 ? 100 / (i + 3.0) : NAN,
-                               i % 3 == 0 ? 2.0 / (i + 1) : NAN };
+                               i % 3 == 0 ? 2.0 / (i + 1) : NAN,
+                               0 }; /* the perplexity is computed from the loss */
         add(&run, row, ATT_BEST_METRIC_LOSS);
     }
     run.interval_loss = 1e-300 / 3;

@@ -25,7 +25,7 @@ typedef struct evaluation {
     att_carried_state carried_state; /* RNN state between the chunks of a text */
 } evaluation;
 
-/* Teacher forcing: the loss of the references, and options many tokens were the most probable. */
+/* Teacher forcing: the loss of the references, and how many tokens were the most probable. */
 static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att_error *err)
 {
     const att_loss_options loss_options = { .carried_state = &e->carried_state };

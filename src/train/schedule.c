@@ -41,7 +41,7 @@ static double constant_learning_rate(const att_settings *settings, const att_tra
     return settings->learning_rate;
 }
 
-/* Vaswani et al. 2017, section 5.3, with the peak `learning-learning_rate` at the end of the
+/* Vaswani et al. 2017, section 5.3, with the peak `learning-rate` at the end of the
  * warm-up. */
 static double inverse_sqrt_learning_rate(const att_settings *settings,
                                          const att_training_plan *plan, const att_plateau *plateau,
@@ -53,7 +53,7 @@ static double inverse_sqrt_learning_rate(const att_settings *settings,
     return settings->learning_rate * sqrt(warmup / (double)step);
 }
 
-/* Cosine annealing from `learning-learning_rate` to `min-learning-learning_rate`:
+/* Cosine annealing from `learning-rate` to `min-learning-rate`:
  * (1 + cos(pi t)) / 2 = 1 - sin(pi t / 2)^2. */
 static double cosine_learning_rate(const att_settings *settings, const att_training_plan *plan,
                                    const att_plateau *plateau, int64_t step)

@@ -125,8 +125,9 @@ static void lines_match_regardless_of_white_space(void **state)
     assert_near(score_lines("exact-match", NULL, "ab", "a b"), 0, 1e-12);
     assert_near(score_lines("exact-match", NULL, "", "  "), 100, 1e-12);
     assert_near(score_lines("exact-match", NULL, "A b", "a B"), 0, 1e-12);
-    assert_near(score_lines("exact-match", &(att_metric_options){ .lowercase = true }, "A b", "a B"), 100,
-                1e-12);
+    assert_near(
+        score_lines("exact-match", &(att_metric_options){ .lowercase = true }, "A b", "a B"), 100,
+        1e-12);
 }
 
 /* (3/4 · 2/3 · 1/2 · 1/2)^¼, the last halved since nothing matches. */

@@ -59,13 +59,13 @@ extern "C" {
  *   att_decoding_options decoding = ATT_INIT(att_decoding_options);
  *   decoding.beam = 5; */
 #ifdef __cplusplus
-extern "C++" template <typename type> type att_init(void)
+extern "C++" template <typename type> type att_init_sized(void)
 {
     type made = type();
     made.size = sizeof made;
     return made;
 }
-#define ATT_INIT(type) att_init<type>()
+#define ATT_INIT(type) att_init_sized<type>()
 #else
 #define ATT_INIT(type)                                                                             \
     {                                                                                              \
@@ -1113,6 +1113,7 @@ typedef struct att_completion {
     int64_t unknown_tokens; /* tokens of the prompt that the vocabulary lacks */
     int64_t tokens;         /* that on_token was called for */
     double score;           /* sum of their log-probabilities */
+    double perplexity;      /* exp(-score / tokens); NaN without tokens */
 } att_completion;
 
 /* Called for each token with its text and its log-probability; false ends the call there, which is
@@ -1472,6 +1473,7 @@ typedef struct att_validation {
     double token_error_rate; /* insertions, deletions and substitutions per reference token */
     double bleu; /* of 100 (captions: BLEU-4); NaN unless the setting best-metric asks for it */
     double bits_per_character; /* of a language model; NaN for others */
+    double perplexity;         /* exp(loss) */
 } att_validation;
 
 typedef enum att_training_event {

@@ -6,14 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV-1a, 64 bits. */
-static inline uint64_t att_hash_fnv1a(const void *bytes, size_t size)
+/* FNV-1a, 64 bits: the hash of no bytes, and the hash `h` continued by more bytes. */
+#define ATT_FNV1A_START UINT64_C(0xCBF29CE484222325)
+
+static inline uint64_t att_hash_fnv1a_add(uint64_t h, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
-    uint64_t h = UINT64_C(0xCBF29CE484222325);
     for (size_t i = 0; i < size; i++)
         h = (h ^ at[i]) * UINT64_C(0x100000001B3);
     return h;
+}
+
+static inline uint64_t att_hash_fnv1a(const void *bytes, size_t size)
+{
+    return att_hash_fnv1a_add(ATT_FNV1A_START, bytes, size);
 }
 
 /* The same with the upper half folded into the lower bits, which index tables. */

@@ -3,6 +3,7 @@
 #include "attend.h"
 
 #include "base/error.h"
+#include "base/math.h"
 #include "base/options.h"
 #include "base/minmax.h"
 #include "base/progress.h"
@@ -10,6 +11,7 @@
 #include "decode/beam_search.h"
 #include "text/utf8.h"
 
+#include <math.h>
 #include <string.h>
 
 #define REPLACEMENT_CHARACTER "\xEF\xBF\xBD" /* U+FFFD */
@@ -223,6 +225,7 @@ att_status att_model_complete(att_completion *out, const att_model *model, const
         status = complete(&t, model, &ids, &resolved, err);
     att_string_free(&t.pending_bytes);
     att_ids_free(&ids);
+    counts.perplexity = counts.tokens > 0 ? att_exp(-counts.score / (double)counts.tokens) : NAN;
     (void)ATT_RESULT_COPY(att_completion, out, &counts, NULL);
     return status;
 }
@@ -258,6 +261,7 @@ att_status att_model_score_text(att_completion *out, const att_model *model, con
     if (status == ATT_OK && ids.count > 1)
         status = score(&t, model, &ids, &resolved, err);
     att_ids_free(&ids);
+    counts.perplexity = counts.tokens > 0 ? att_exp(-counts.score / (double)counts.tokens) : NAN;
     (void)ATT_RESULT_COPY(att_completion, out, &counts, NULL);
     return status;
 }

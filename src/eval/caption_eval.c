@@ -1,60 +1,61 @@
-/* Answers to pictures, measured against all captions of each; see gallery.h. */
+/* Caption evaluation: groups the captions of a corpus by image, generates one caption per image by
+ * beam search, and compares it with all captions of the image. */
 #include "eval/caption_eval.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "decode/image_batches.h"
 
 #include <string.h>
 
-/* ---- which captions belong to which picture */
+/* ---- captions by image */
 
 typedef struct image_captions {
-    int64_t count;        /* pictures that something is said of */
-    int64_t *image;       /* [count] rising */
-    int64_t *first;       /* [count + 1] where the captions of each begin in `pair` */
-    int64_t *pair;        /* [pairs] */
-    int64_t max_captions; /* captions of one picture */
+    int64_t count;        /* images with at least one caption */
+    int64_t *image;       /* [count] ascending */
+    int64_t *first;       /* [count + 1] offsets into `pair` */
+    int64_t *pair;        /* [pairs] pair indices, grouped by image */
+    int64_t max_captions; /* largest number of captions of one image */
 } image_captions;
 
-static att_status allocate(image_captions *out, int64_t pictures, int64_t pairs, att_error *err)
+static att_status allocate(image_captions *out, int64_t images, int64_t pairs, att_error *err)
 {
-    out->image = att_alloc((size_t)pictures, sizeof *out->image);
-    out->first = att_alloc_zero((size_t)pictures + 1, sizeof *out->first);
+    out->image = att_alloc((size_t)images, sizeof *out->image);
+    out->first = att_alloc_zero((size_t)images + 1, sizeof *out->first);
     out->pair = att_alloc((size_t)pairs, sizeof *out->pair);
     return out->image && out->first && out->pair ? ATT_OK : att_fail_memory(err);
 }
 
-/* Sorts pairs by their pictures, those of one picture in the order of the file: counts, then
- * places. */
+/* Counting sort of the pairs by image; stable, so the captions of an image keep their order. */
 static void group_by_image(image_captions *out, const att_corpus *corpus)
 {
-    int64_t pictures = corpus->image_grids.count, at = 0;
+    int64_t images = corpus->image_grids.count, at = 0;
     for (int64_t p = 0; p < corpus->pairs; p++)
         out->first[att_corpus_image(corpus, p)]++;
-    for (int64_t i = 0; i < pictures; i++) {
+    for (int64_t i = 0; i < images; i++) {
         int64_t captions = out->first[i];
         out->first[i] = at;
         at += captions;
     }
     for (int64_t p = 0; p < corpus->pairs; p++)
         out->pair[out->first[att_corpus_image(corpus, p)]++] = p;
-    memmove(out->first + 1, out->first, (size_t)pictures * sizeof *out->first);
+    memmove(out->first + 1, out->first, (size_t)images * sizeof *out->first);
     out->first[0] = 0;
 }
 
-/* Leaves out pictures that nothing is said of. */
-static void drop_empty_images(image_captions *out, int64_t pictures)
+/* Removes images without captions. */
+static void drop_empty_images(image_captions *out, int64_t images)
 {
-    for (int64_t i = 0; i < pictures; i++) {
+    for (int64_t i = 0; i < images; i++) {
         int64_t captions = out->first[i + 1] - out->first[i];
         if (captions == 0)
             continue;
-        out->max_captions = captions > out->max_captions ? captions : out->max_captions;
+        out->max_captions = att_max_i64(out->max_captions, captions);
         out->image[out->count] = i;
         out->first[out->count++] = out->first[i];
     }
-    out->first[out->count] = out->first[pictures];
+    out->first[out->count] = out->first[images];
 }
 
 static void image_captions_free(image_captions *all)
@@ -87,7 +88,7 @@ att_status att_caption_eval_image_count(int64_t *out, const att_corpus *corpus, 
     return ATT_OK;
 }
 
-/* ---- answers */
+/* ---- generation */
 
 typedef struct caption_evaluation {
     const att_model *model;
@@ -95,56 +96,57 @@ typedef struct caption_evaluation {
     image_captions images;
     const att_corpus_eval_options *options;
     att_token_metrics *metrics;
-    att_token_metrics *per_image; /* [count] where that of each is wanted */
+    att_token_metrics *per_image; /* [count], or NULL */
     att_image_batches image_batches;
 } caption_evaluation;
 
-/* The tally of an answer against the caption it is nearest to. */
-static att_status nearest_caption(const caption_evaluation *a, int64_t place, const int32_t *ids,
+/* The counts of a hypothesis against the caption with the fewest edits. */
+static att_status nearest_caption(const caption_evaluation *a, int64_t index, const int32_t *ids,
                                   size_t count, att_token_metrics *best, att_error *err)
 {
-    for (int64_t i = a->images.first[place]; i < a->images.first[place + 1]; i++) {
+    for (int64_t i = a->images.first[index]; i < a->images.first[index + 1]; i++) {
         int64_t length;
         const int32_t *caption = att_sequences_get(&a->corpus->target, a->images.pair[i], &length);
         att_token_metrics one = { 0 };
         if (att_token_metrics_add(&one, a->model->target_vocab, ids, count, caption,
                                   (size_t)length) != ATT_OK)
             return att_fail_memory(err);
-        if (i == a->images.first[place] || one.edits < best->edits)
+        if (i == a->images.first[index] || one.edits < best->edits)
             *best = one;
     }
     return ATT_OK;
 }
 
-static att_status keep_text(const caption_evaluation *a, int64_t place, const int32_t *ids,
+static att_status keep_text(const caption_evaluation *a, int64_t index, const int32_t *ids,
                             size_t count, att_error *err)
 {
     att_output_texts *texts = a->options->output_texts;
     att_string text = { 0 };
     att_status status = att_vocab_decode(a->model->target_vocab, &text, ids, count);
     if (status == ATT_OK)
-        texts->lines[place] =
+        texts->lines[index] =
             att_arena_strndup(&texts->arena, text.length > 0 ? text.data : "", text.length);
     att_string_free(&text);
-    return status == ATT_OK && texts->lines[place] ? ATT_OK : att_fail_memory(err);
+    return status == ATT_OK && texts->lines[index] ? ATT_OK : att_fail_memory(err);
 }
 
-static att_status record_output(const caption_evaluation *a, int64_t row, int64_t place,
+static att_status record_output(const caption_evaluation *a, int64_t row, int64_t index,
                                 att_error *err)
 {
     int64_t found;
-    const att_hypothesis *answer = att_beam_search_hypotheses(a->image_batches.search, row, &found);
-    bool ended = answer->count > 0 && answer->ids[answer->count - 1] == ATT_ID_EOS;
-    size_t count = (size_t)answer->count - ended;
+    const att_hypothesis *hypothesis =
+        att_beam_search_hypotheses(a->image_batches.search, row, &found);
+    bool ended = hypothesis->count > 0 && hypothesis->ids[hypothesis->count - 1] == ATT_ID_EOS;
+    size_t count = (size_t)hypothesis->count - ended;
     att_token_metrics one = { 0 };
-    ATT_TRY(nearest_caption(a, place, answer->ids, count, &one, err));
+    ATT_TRY(nearest_caption(a, index, hypothesis->ids, count, &one, err));
     att_token_metrics_merge(a->metrics, &one);
     if (a->per_image)
-        att_token_metrics_merge(&a->per_image[place], &one);
-    return a->options->output_texts ? keep_text(a, place, answer->ids, count, err) : ATT_OK;
+        att_token_metrics_merge(&a->per_image[index], &one);
+    return a->options->output_texts ? keep_text(a, index, hypothesis->ids, count, err) : ATT_OK;
 }
 
-/* What is known of the captions of each picture. */
+/* Adds the counts of the captions of each image. */
 static att_status sum_per_image(caption_evaluation *a, att_error *err)
 {
     if (!a->options->per_pair)
@@ -152,9 +154,9 @@ static att_status sum_per_image(caption_evaluation *a, att_error *err)
     a->per_image = att_alloc_zero((size_t)a->images.count, sizeof *a->per_image);
     if (!a->per_image)
         return att_fail_memory(err);
-    for (int64_t place = 0; place < a->images.count; place++)
-        for (int64_t i = a->images.first[place]; i < a->images.first[place + 1]; i++)
-            att_token_metrics_merge(&a->per_image[place], &a->options->per_pair[a->images.pair[i]]);
+    for (int64_t index = 0; index < a->images.count; index++)
+        for (int64_t i = a->images.first[index]; i < a->images.first[index + 1]; i++)
+            att_token_metrics_merge(&a->per_image[index], &a->options->per_pair[a->images.pair[i]]);
     return ATT_OK;
 }
 
@@ -162,8 +164,7 @@ static att_status caption_all(caption_evaluation *a, att_error *err)
 {
     const image_captions *all = &a->images;
     for (int64_t at = 0; at < all->count; at += ATT_IMAGE_BATCH_SIZE) {
-        int64_t rows =
-            all->count - at < ATT_IMAGE_BATCH_SIZE ? all->count - at : ATT_IMAGE_BATCH_SIZE;
+        int64_t rows = att_min_i64(all->count - at, ATT_IMAGE_BATCH_SIZE);
         ATT_TRY(att_image_batches_run(&a->image_batches, all->image + at, rows, NULL, NULL, err));
         for (int64_t r = 0; r < rows; r++)
             ATT_TRY(record_output(a, r, at + r, err));
@@ -173,55 +174,57 @@ static att_status caption_all(caption_evaluation *a, att_error *err)
     return ATT_OK;
 }
 
-att_status att_caption_eval_outputs(att_token_metrics *tally, const att_model *model,
-                                    const att_corpus *corpus, const att_corpus_eval_options *how,
-                                    att_error *err)
+att_status att_caption_eval_outputs(att_token_metrics *metrics, const att_model *model,
+                                    const att_corpus *corpus,
+                                    const att_corpus_eval_options *options, att_error *err)
 {
-    caption_evaluation a = { .model = model, .corpus = corpus, .options = how, .metrics = tally };
+    caption_evaluation a = {
+        .model = model, .corpus = corpus, .options = options, .metrics = metrics
+    };
     ATT_TRY(image_captions_new(&a.images, corpus, err));
-    att_status status =
-        att_image_batches_open(&a.image_batches, model, &corpus->image_grids, how->decoding, err);
+    att_status status = att_image_batches_open(&a.image_batches, model, &corpus->image_grids,
+                                               options->decoding, err);
     if (status == ATT_OK)
         status = sum_per_image(&a, err);
     if (status == ATT_OK)
         status = caption_all(&a, err);
     if (status == ATT_OK && a.per_image)
-        memcpy(how->per_pair, a.per_image, (size_t)a.images.count * sizeof *a.per_image);
+        memcpy(options->per_pair, a.per_image, (size_t)a.images.count * sizeof *a.per_image);
     att_free(a.per_image);
     att_image_batches_close(&a.image_batches);
     image_captions_free(&a.images);
     return status;
 }
 
-/* ---- text */
+/* ---- text metrics */
 
-/* Caption r of every picture, NULL where it has fewer: references[r][place]. */
+/* flat[r * images + index]: caption r of an image; NULL if the image has fewer. */
 static void list_references(const char **flat, const att_corpus *corpus, const image_captions *all)
 {
-    for (int64_t place = 0; place < all->count; place++) {
-        int64_t first = all->first[place], captions = all->first[place + 1] - first;
+    for (int64_t index = 0; index < all->count; index++) {
+        int64_t first = all->first[index], captions = all->first[index + 1] - first;
         for (int64_t r = 0; r < all->max_captions; r++)
-            flat[r * all->count + place] =
+            flat[r * all->count + index] =
                 r < captions ? att_corpus_target_text(corpus, all->pair[first + r]) : NULL;
     }
 }
 
 att_status att_caption_eval_score(att_metric_scores **out, const char *const *names, size_t count,
-                                  const char *const *answers, const att_corpus *corpus,
-                                  const att_metric_options *how, att_error *err)
+                                  const char *const *outputs, const att_corpus *corpus,
+                                  const att_metric_options *options, att_error *err)
 {
     image_captions all;
     ATT_TRY(image_captions_new(&all, corpus, err));
-    size_t most = (size_t)all.max_captions, pictures = (size_t)all.count;
-    const char **flat = att_alloc(most, pictures * sizeof *flat);
-    const char *const **references = att_alloc(most, sizeof *references);
+    size_t max_captions = (size_t)all.max_captions, images = (size_t)all.count;
+    const char **flat = att_alloc(max_captions, images * sizeof *flat);
+    const char *const **references = att_alloc(max_captions, sizeof *references);
     att_status status = flat && references ? ATT_OK : att_fail_memory(err);
     if (status == ATT_OK) {
         list_references(flat, corpus, &all);
-        for (size_t r = 0; r < most; r++)
-            references[r] = flat + r * pictures;
-        const att_hypotheses texts = { answers, references, pictures, most };
-        status = att_metrics_score(out, names, count, &texts, how, err);
+        for (size_t r = 0; r < max_captions; r++)
+            references[r] = flat + r * images;
+        const att_hypotheses texts = { outputs, references, images, max_captions };
+        status = att_metrics_score(out, names, count, &texts, options, err);
     }
     att_free(flat);
     att_free(references);

@@ -1,23 +1,26 @@
-/* The pictures of a corpus and all that is said of each: what a model's one answer to a picture is
- * measured against. */
+/* Evaluation of a caption model: the one caption generated for each image is compared with all
+ * reference captions of that image. */
 #ifndef ATT_EVAL_CAPTION_EVAL_H
 #define ATT_EVAL_CAPTION_EVAL_H
 
 #include "eval/corpus_eval.h"
 
-/* How many pictures something is said of. */
+/* Number of images that have at least one caption. */
 att_status att_caption_eval_image_count(int64_t *out, const att_corpus *corpus, att_error *err);
 
-/* Lets the model answer every picture that something is said of, in their order. Of the captions of
- * a picture the one with the fewest edits counts. Adds to *tally; how->texts is by place in that
- * order, and so is how->each afterwards: what it had of each caption is added up. */
-att_status att_caption_eval_outputs(att_token_metrics *tally, const att_model *model,
-                                    const att_corpus *corpus, const att_corpus_eval_options *how,
-                                    att_error *err);
+/* Generates a caption for every image that has one, in the order of the images, and adds its counts
+ * to *metrics. Of the reference captions of an image, the one with the fewest edits counts.
+ * options->output_texts is indexed by the position in that order. options->per_pair holds the
+ * counts of each caption on entry; on return its first entries hold, by the same position, the sums
+ * per image. */
+att_status att_caption_eval_outputs(att_token_metrics *metrics, const att_model *model,
+                                    const att_corpus *corpus,
+                                    const att_corpus_eval_options *options, att_error *err);
 
-/* Scores those answers against all captions, whose text the corpus has kept. */
+/* Scores these outputs against all captions, whose text the corpus has kept
+ * (att_data_read_options.keep_target_text). */
 att_status att_caption_eval_score(att_metric_scores **out, const char *const *names, size_t count,
-                                  const char *const *answers, const att_corpus *corpus,
-                                  const att_metric_options *how, att_error *err);
+                                  const char *const *outputs, const att_corpus *corpus,
+                                  const att_metric_options *options, att_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* A model that sorts, measured for a user; see attend.h. */
+/* Evaluation of a classifier (att_model_evaluate_classifier): accuracy with its confidence
+ * interval, F1, loss, calibration error and the confusion matrix. */
 #include "attend.h"
 
 #include "base/alloc.h"
@@ -8,56 +9,56 @@
 #include "eval/classifier_predict.h"
 #include "eval/evaluation.h"
 
-/* What is given out, with the room of its arrays. */
+/* The public result, with the arrays it points to. */
 typedef struct classifier_eval {
     att_classifier_eval result;
     int64_t *confusion;
     att_label_metrics *label_metrics;
 } classifier_eval;
 
-/* ---- how sure accuracy is */
+/* ---- confidence interval of the accuracy */
 
 static double ratio(const double *sums)
 {
     return sums[0] / sums[1];
 }
 
-static att_status find_interval(att_interval *out, const att_label_predictions *judged,
-                                const att_metric_options *how, att_error *err)
+static att_status find_interval(att_interval *out, const att_label_predictions *predictions,
+                                const att_metric_options *options, att_error *err)
 {
-    double *numbers = att_alloc(2 * (size_t)judged->count, sizeof *numbers);
+    double *numbers = att_alloc(2 * (size_t)predictions->count, sizeof *numbers);
     if (!numbers)
         return att_fail_memory(err);
-    for (int64_t i = 0; i < judged->count; i++) {
-        numbers[2 * i] = att_label_predictions_argmax(judged, i) == judged->truth[i];
+    for (int64_t i = 0; i < predictions->count; i++) {
+        numbers[2 * i] = att_label_predictions_argmax(predictions, i) == predictions->truth[i];
         numbers[2 * i + 1] = 1;
     }
-    const att_bootstrap from = { numbers, (size_t)judged->count, 2, ratio };
-    att_status status = att_bootstrap_interval(out, &from, how->resamples, how->seed, err);
+    const att_bootstrap from = { numbers, (size_t)predictions->count, 2, ratio };
+    att_status status = att_bootstrap_interval(out, &from, options->resamples, options->seed, err);
     att_free(numbers);
     return status;
 }
 
-/* ---- figures */
+/* ---- metrics */
 
-static att_status compute_metrics(classifier_eval *out, const att_label_predictions *judged,
+static att_status compute_metrics(classifier_eval *out, const att_label_predictions *predictions,
                                   att_error *err)
 {
-    int64_t labels = judged->labels;
+    int64_t labels = predictions->labels;
     out->confusion = att_alloc_zero((size_t)labels, (size_t)labels * sizeof *out->confusion);
     out->label_metrics = att_alloc((size_t)labels, sizeof *out->label_metrics);
     if (!out->confusion || !out->label_metrics)
         return att_fail_memory(err);
-    att_label_predictions_confusion(out->confusion, judged);
+    att_label_predictions_confusion(out->confusion, predictions);
     for (int64_t i = 0; i < labels; i++)
         out->label_metrics[i] = att_confusion_label_metrics(out->confusion, labels, i);
     out->result = (att_classifier_eval){
-        .lines = judged->count,
+        .lines = predictions->count,
         .accuracy = att_confusion_accuracy(out->confusion, labels),
         .macro_f1 = att_confusion_macro_f1(out->confusion, labels),
-        .loss = att_label_predictions_loss(judged,
-                                           1), /* the model's temperature is in its probabilities */
-        .calibration_error = att_label_predictions_calibration_error(judged, 1),
+        /* temperature 1: the calibration of the model is already in its log-probabilities */
+        .loss = att_label_predictions_loss(predictions, 1),
+        .calibration_error = att_label_predictions_calibration_error(predictions, 1),
         .labels = labels,
         .confusion = out->confusion,
     };
@@ -72,18 +73,18 @@ static att_status run_eval(classifier_eval *out, const att_model *model, const a
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab };
     att_corpus corpus;
-    att_corpus_predictions judged = { 0 };
+    att_corpus_predictions predicted = { 0 };
     ATT_TRY(att_data_read(&corpus, &reading, err));
     att_status status = att_corpus_eval_warnings(notes, call->path, &corpus, err);
     if (status == ATT_OK)
-        status = att_corpus_predict(&judged, model, call->decoding.ensemble,
+        status = att_corpus_predict(&predicted, model, call->decoding.ensemble,
                                     call->decoding.ensemble_count, &corpus, err);
     if (status == ATT_OK)
-        status = compute_metrics(out, &judged.predictions, err);
+        status = compute_metrics(out, &predicted.predictions, err);
     if (status == ATT_OK)
-        status = find_interval(&out->result.accuracy_interval, &judged.predictions,
+        status = find_interval(&out->result.accuracy_interval, &predicted.predictions,
                                &call->metric_options, err);
-    att_corpus_predictions_free(&judged);
+    att_corpus_predictions_free(&predicted);
     att_corpus_free(&corpus);
     return status;
 }
@@ -111,16 +112,17 @@ att_status att_model_evaluate_classifier(att_classifier_eval **out, const att_mo
 
 const att_label_metrics *att_classifier_eval_label(const att_classifier_eval *eval, int64_t label)
 {
-    const classifier_eval *all = (const classifier_eval *)(const void *)eval; /* its first member */
-    return label >= 0 && label < eval->labels ? &all->label_metrics[label] : NULL;
+    const classifier_eval *owner =
+        (const classifier_eval *)(const void *)eval; /* its first member */
+    return label >= 0 && label < eval->labels ? &owner->label_metrics[label] : NULL;
 }
 
-void att_classifier_eval_free(att_classifier_eval *scores)
+void att_classifier_eval_free(att_classifier_eval *eval)
 {
-    classifier_eval *all = (classifier_eval *)(void *)scores; /* its first member */
-    if (!all)
+    classifier_eval *owner = (classifier_eval *)(void *)eval; /* its first member */
+    if (!owner)
         return;
-    att_free(all->confusion);
-    att_free(all->label_metrics);
-    att_free(all);
+    att_free(owner->confusion);
+    att_free(owner->label_metrics);
+    att_free(owner);
 }

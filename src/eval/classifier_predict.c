@@ -1,4 +1,4 @@
-/* A model that sorts, asked about a corpus; see judge_corpus.h. */
+/* Runs a classifier over the batches of a corpus and stores the log-probabilities by pair. */
 #include "eval/classifier_predict.h"
 
 #include "base/alloc.h"
@@ -7,24 +7,24 @@
 
 #include <string.h>
 
-static att_status predict_batch(att_corpus_predictions *out, att_classifier *judge,
+static att_status predict_batch(att_corpus_predictions *out, att_classifier *classifier,
                                 const att_batch *batch, att_error *err)
 {
     const att_sources sources = att_batch_sources(batch);
     att_classifier_output rows;
-    ATT_TRY(att_classifier_run(judge, &sources, false, &rows, err));
+    ATT_TRY(att_classifier_run(classifier, &sources, false, &rows, err));
     for (int64_t r = 0; r < batch->rows; r++)
         memcpy(out->log_probs + batch->pair_index[r] * rows.labels,
                rows.log_probs + r * rows.labels, (size_t)rows.labels * sizeof *out->log_probs);
     return ATT_OK;
 }
 
-static att_status predict_batches(att_corpus_predictions *out, att_classifier *judge,
+static att_status predict_batches(att_corpus_predictions *out, att_classifier *classifier,
                                   att_batches *batches, att_error *err)
 {
     att_batches_start_sequential(batches);
     for (int64_t i = 0; i < att_batches_count(batches); i++)
-        ATT_TRY(predict_batch(out, judge, att_batches_get(batches, i), err));
+        ATT_TRY(predict_batch(out, classifier, att_batches_get(batches, i), err));
     return ATT_OK;
 }
 
@@ -45,28 +45,28 @@ static att_status alloc_predictions(att_corpus_predictions *out, const att_corpu
 }
 
 att_status att_corpus_predict(att_corpus_predictions *out, const att_model *model,
-                              att_model *const *with, size_t with_count, const att_corpus *corpus,
-                              att_error *err)
+                              att_model *const *ensemble, size_t ensemble_count,
+                              const att_corpus *corpus, att_error *err)
 {
     *out = (att_corpus_predictions){ 0 };
     const att_settings *settings = model->settings;
-    att_classifier *judge = NULL;
+    att_classifier *classifier = NULL;
     att_batches *batches = NULL;
     att_status status = alloc_predictions(out, corpus, (int64_t)att_model_label_count(model), err);
     if (status == ATT_OK)
-        status = att_classifier_new(&judge, model, with, with_count, err);
+        status = att_classifier_new(&classifier, model, ensemble, ensemble_count, err);
     if (status == ATT_OK)
         status = att_data_batches(&batches, corpus, settings, settings->batch_tokens, 0, err);
     if (status == ATT_OK)
-        status = predict_batches(out, judge, batches, err);
+        status = predict_batches(out, classifier, batches, err);
     att_batches_free(batches);
-    att_classifier_free(judge);
+    att_classifier_free(classifier);
     return status;
 }
 
-void att_corpus_predictions_free(att_corpus_predictions *judged)
+void att_corpus_predictions_free(att_corpus_predictions *predictions)
 {
-    att_free(judged->log_probs);
-    att_free(judged->truth);
-    *judged = (att_corpus_predictions){ 0 };
+    att_free(predictions->log_probs);
+    att_free(predictions->truth);
+    *predictions = (att_corpus_predictions){ 0 };
 }

@@ -1,4 +1,4 @@
-/* A model that sorts, asked about every sentence of a corpus. */
+/* Predictions of a classifier, or of an ensemble of classifiers, for every sentence of a corpus. */
 #ifndef ATT_EVAL_CLASSIFIER_PREDICT_H
 #define ATT_EVAL_CLASSIFIER_PREDICT_H
 
@@ -6,17 +6,19 @@
 #include "model/model.h"
 #include "data/data.h"
 
-/* What it said, in the order of the corpus; release with att_corpus_predictions_free(). */
+/* Log-probabilities and true labels in the order of the corpus. Release with
+ * att_corpus_predictions_free(). */
 typedef struct att_corpus_predictions {
     float *log_probs; /* [pairs, labels] */
     int32_t *truth;   /* [pairs] */
     att_label_predictions predictions;
 } att_corpus_predictions;
 
-/* Asks `model` together with others. To be freed on failure too. */
+/* Classifies with `model` and those of `ensemble`, whose probabilities are averaged. *out must be
+ * freed on failure too. */
 att_status att_corpus_predict(att_corpus_predictions *out, const att_model *model,
-                              att_model *const *with, size_t with_count, const att_corpus *corpus,
-                              att_error *err);
-void att_corpus_predictions_free(att_corpus_predictions *judged);
+                              att_model *const *ensemble, size_t ensemble_count,
+                              const att_corpus *corpus, att_error *err);
+void att_corpus_predictions_free(att_corpus_predictions *predictions);
 
 #endif

@@ -1,4 +1,5 @@
-/* A model measured on pairs; see evaluate.h. */
+/* Runs a model over the batches of a corpus: teacher forcing for the loss and the token accuracy,
+ * and beam search for outputs, which are compared with the references. */
 #include "eval/corpus_eval.h"
 
 #include "base/alloc.h"
@@ -17,18 +18,18 @@ typedef struct evaluation {
     att_token_metrics *metrics;
     att_tape *tape;
     const att_corpus_eval_options *options;
-    att_beam_search *search;   /* NULL: no answers */
-    att_session *session;      /* where several models answer; else NULL */
-    uint64_t *stream_ids;      /* of the rows of a batch */
-    att_row_loss_result *rows; /* likewise */
+    att_beam_search *search;   /* NULL: teacher forcing only */
+    att_session *session;      /* of an ensemble; else NULL */
+    uint64_t *stream_ids;      /* [rows of a batch] random streams of sampling */
+    att_row_loss_result *rows; /* [rows of a batch] */
     att_batches *batches;
-    att_carried_state carried_state;
+    att_carried_state carried_state; /* RNN state between the chunks of a text */
 } evaluation;
 
-/* The references' own probability, and the tokens foreseen on the way. */
+/* Teacher forcing: the loss of the references, and how many tokens were the most probable. */
 static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att_error *err)
 {
-    const att_loss_options lesson = { .carried_state = &e->carried_state };
+    const att_loss_options loss_options = { .carried_state = &e->carried_state };
     att_loss_result result = { .rows = e->rows };
     memset(e->rows, 0, (size_t)batch->rows * sizeof *e->rows);
     for (int64_t r = 0; e->options->token_losses && r < batch->rows; r++)
@@ -37,7 +38,7 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
         ATT_TRY(att_ensemble_loss(&result, e->session, batch, err));
     } else {
         att_tape_begin(e->tape, false, 0, 0);
-        att_model_loss(e->model, e->tape, batch, e->carried_state.width > 0 ? &lesson : NULL,
+        att_model_loss(e->model, e->tape, batch, e->carried_state.width > 0 ? &loss_options : NULL,
                        &result);
         ATT_TRY(att_tape_status(e->tape, err));
     }
@@ -52,7 +53,7 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
     return ATT_OK;
 }
 
-/* The answer as a line, kept for whoever asked for it. */
+/* Stores an output as text. */
 static att_status keep_text(evaluation *e, int64_t pair, const int32_t *ids, size_t count,
                             att_error *err)
 {
@@ -73,18 +74,18 @@ static att_status compare_outputs(evaluation *e, const att_batch *batch, att_err
         const int32_t *reference =
             att_sequences_get(&e->corpus->target, batch->pair_index[r], &length);
         int64_t found;
-        const att_hypothesis *answer = att_beam_search_hypotheses(e->search, r, &found);
-        bool ended = answer->count > 0 && answer->ids[answer->count - 1] == ATT_ID_EOS;
-        size_t count = (size_t)answer->count - ended;
+        const att_hypothesis *hypothesis = att_beam_search_hypotheses(e->search, r, &found);
+        bool ended = hypothesis->count > 0 && hypothesis->ids[hypothesis->count - 1] == ATT_ID_EOS;
+        size_t count = (size_t)hypothesis->count - ended;
         att_token_metrics one = { 0 };
-        if (att_token_metrics_add(&one, e->model->target_vocab, answer->ids, count, reference,
+        if (att_token_metrics_add(&one, e->model->target_vocab, hypothesis->ids, count, reference,
                                   (size_t)length) != ATT_OK)
             return att_fail_memory(err);
         att_token_metrics_merge(e->metrics, &one);
         if (e->options->per_pair)
             att_token_metrics_merge(&e->options->per_pair[batch->pair_index[r]], &one);
         if (e->options->output_texts)
-            ATT_TRY(keep_text(e, batch->pair_index[r], answer->ids, count, err));
+            ATT_TRY(keep_text(e, batch->pair_index[r], hypothesis->ids, count, err));
     }
     return ATT_OK;
 }
@@ -99,7 +100,8 @@ static att_status eval_outputs(evaluation *e, const att_batch *batch, att_error 
     return compare_outputs(e, batch, err);
 }
 
-static att_status eval_batches(evaluation *e, const att_corpus_eval_options *how, att_error *err)
+static att_status eval_batches(evaluation *e, const att_corpus_eval_options *options,
+                               att_error *err)
 {
     att_batches_start_sequential(e->batches);
     for (int64_t i = 0; i < att_batches_count(e->batches); i++) {
@@ -107,7 +109,7 @@ static att_status eval_batches(evaluation *e, const att_corpus_eval_options *how
         ATT_TRY(eval_teacher_forced(e, batch, err));
         if (e->search)
             ATT_TRY(eval_outputs(e, batch, err));
-        if (how->on_batch && !how->on_batch(how->context))
+        if (options->on_batch && !options->on_batch(options->context))
             return ATT_OK;
         ATT_TRY(att_progress_check(err));
     }
@@ -128,33 +130,34 @@ static att_status open_rows(evaluation *e, att_error *err)
     return e->stream_ids && e->rows ? ATT_OK : att_fail_memory(err);
 }
 
-att_status att_corpus_eval(att_token_metrics *tally, const att_model *model,
-                           const att_corpus *corpus, const att_corpus_eval_options *how,
+att_status att_corpus_eval(att_token_metrics *metrics, const att_model *model,
+                           const att_corpus *corpus, const att_corpus_eval_options *options,
                            att_error *err)
 {
     att_corpus part = *corpus;
-    if (how->max_pairs > 0 && how->max_pairs < part.pairs)
-        part.pairs = how->max_pairs;
-    int64_t tokens = how->batch_tokens > 0 ? how->batch_tokens : model->settings->batch_tokens;
-    evaluation e = { .model = model, .corpus = &part, .metrics = tally, .options = how };
+    if (options->max_pairs > 0 && options->max_pairs < part.pairs)
+        part.pairs = options->max_pairs;
+    int64_t tokens =
+        options->batch_tokens > 0 ? options->batch_tokens : model->settings->batch_tokens;
+    evaluation e = { .model = model, .corpus = &part, .metrics = metrics, .options = options };
     att_status status = att_data_batches(&e.batches, &part, model->settings, tokens, 0, err);
     if (status == ATT_OK)
         status = open_rows(&e, err);
     if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
-    if (status == ATT_OK && how->decoding && how->decoding->ensemble_count > 0)
-        status = att_session_open(&e.session, model, how->decoding->ensemble,
-                                  how->decoding->ensemble_count, err);
+    if (status == ATT_OK && options->decoding && options->decoding->ensemble_count > 0)
+        status = att_session_open(&e.session, model, options->decoding->ensemble,
+                                  options->decoding->ensemble_count, err);
     if (status == ATT_OK)
         status =
             att_carried_state_new(&e.carried_state, model, att_batches_limits(e.batches).rows, err);
-    bool pictures = att_model_type_get(model) == ATT_MODEL_CAPTION;
-    if (status == ATT_OK && how->decode && !pictures)
-        status = open_search(&e, how->decoding, err);
+    bool captions = att_model_type_get(model) == ATT_MODEL_CAPTION;
+    if (status == ATT_OK && options->decode && !captions)
+        status = open_search(&e, options->decoding, err);
     if (status == ATT_OK)
-        status = eval_batches(&e, how, err);
-    if (status == ATT_OK && how->decode && pictures)
-        status = att_caption_eval_outputs(tally, model, &part, how, err);
+        status = eval_batches(&e, options, err);
+    if (status == ATT_OK && options->decode && captions)
+        status = att_caption_eval_outputs(metrics, model, &part, options, err);
     att_free(e.stream_ids);
     att_free(e.rows);
     att_session_free(e.session);

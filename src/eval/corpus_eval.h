@@ -1,4 +1,5 @@
-/* A model measured on pairs: its loss when told the references, and its own answers. */
+/* Evaluation of a model on a corpus: the loss with teacher forcing (the decoder is fed the
+ * reference), and the outputs of beam search compared with the references. */
 #ifndef ATT_EVAL_CORPUS_EVAL_H
 #define ATT_EVAL_CORPUS_EVAL_H
 
@@ -7,45 +8,46 @@
 #include "model/model.h"
 #include "data/corpus.h"
 
-/* What a model answered. */
+/* Generated texts. */
 typedef struct att_output_texts {
     const char **lines; /* [pairs] */
-    att_arena arena;    /* that holds them */
+    att_arena arena;    /* owns the lines */
 } att_output_texts;
 
 typedef struct att_corpus_eval_options {
-    int64_t batch_tokens; /* per batch; 0: as the model was trained with. What is counted does not
-                       depend on it */
-    bool decode; /* decode too: exact matches and edits; else the steps and the loss alone */
-    const att_decoding_options
-        *decoding;     /* how, and with which models; NULL: the most probable token */
-    int64_t max_pairs; /* pairs, from the first on; 0: all */
+    /* Tokens per batch; 0: as in training. The counts do not depend on it. */
+    int64_t batch_tokens;
+    /* Also generate outputs and count exact matches and edits; false: teacher forcing only. */
+    bool decode;
+    const att_decoding_options *decoding; /* with the ensemble; NULL: one model, greedy search */
+    int64_t max_pairs;                    /* evaluate only the first pairs; 0: all */
 
-    float *token_losses; /* [tokens but the first] of a text: each one's; NULL: not wanted */
-    att_token_metrics *per_pair;    /* [pairs] added to for each pair likewise; NULL: not wanted */
-    att_output_texts *output_texts; /* the answers; NULL: not wanted */
+    /* Optional results, NULL if not needed. */
+    float *token_losses;            /* language model: [tokens - 1] the loss of each token */
+    att_token_metrics *per_pair;    /* [pairs] the counts of each pair are added here */
+    att_output_texts *output_texts; /* the generated texts */
 
-    /* Asked after each batch, or NULL; false ends the evaluation with what is in the tally then. */
+    /* Called after each batch, or NULL; false ends the evaluation with the counts so far. */
     bool (*on_batch)(void *context);
     void *context;
 } att_corpus_eval_options;
 
-/* Adds to *tally. */
-att_status att_corpus_eval(att_token_metrics *tally, const att_model *model,
-                           const att_corpus *corpus, const att_corpus_eval_options *how,
+/* Adds the counts of the corpus to *metrics. */
+att_status att_corpus_eval(att_token_metrics *metrics, const att_model *model,
+                           const att_corpus *corpus, const att_corpus_eval_options *options,
                            att_error *err);
 
-/* Scores answers by the metrics of text asked for, against the targets as they stand in the file,
- * which the corpus has kept. */
+/* Scores outputs by the text metrics in `eval`, against the targets as they are in the file, which
+ * the corpus has kept (att_data_read_options.keep_target_text). */
 att_status att_corpus_eval_texts(att_metric_scores **out, const att_model *model,
-                                 const att_corpus *corpus, const att_output_texts *answers,
-                                 const att_eval_options *measuring, att_error *err);
+                                 const att_corpus *corpus, const att_output_texts *outputs,
+                                 const att_eval_options *eval, att_error *err);
 
-/* Bits to a character of a text, from nats to a token of it. */
+/* Converts a loss in nats per token of `text` to bits per character. */
 double att_bits_per_character(double loss, const att_corpus *text);
 
-/* Tells in `notes`, unless NULL, what was left out of the corpus in the file at `path`; NULL: the
- * validation data that a model was trained with. */
+/* Appends to `notes`, unless NULL, a warning for each reason why lines of the file at `path` were
+ * skipped. A NULL path names the validation data of the training run. */
 att_status att_corpus_eval_warnings(att_string *notes, const char *path, const att_corpus *corpus,
                                     att_error *err);
 

@@ -1,20 +1,20 @@
-/* References followed by an ensemble; see follow.h. */
+/* Teacher forcing of an ensemble through a decoding session, one step for all rows of a batch. */
 #include "eval/ensemble_loss.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "model/log_softmax.h"
 
-/* Rows of the batch whose reference goes on. */
+/* The rows of the batch whose references have not ended yet. */
 typedef struct teacher_forcing {
     const att_batch *batch;
     int64_t rows;
-    int64_t *batch_row; /* [rows] of the batch */
-    int64_t *order;     /* [rows] where each was among those of the step before */
-    int32_t *tokens;    /* [rows] */
+    int64_t *batch_row; /* [rows] their index in the batch */
+    int64_t *order;     /* [rows] their index in the previous step */
+    int32_t *tokens;    /* [rows] reference tokens fed to the decoder */
 } teacher_forcing;
 
-/* Drops the rows that have no token at place t, and takes the tokens that the others are fed. */
+/* Drops the rows that end before position t, and fetches the input tokens of the others. */
 static void keep_unfinished_rows(teacher_forcing *f, int64_t t)
 {
     const att_batch *batch = f->batch;

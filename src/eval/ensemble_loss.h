@@ -1,12 +1,13 @@
-/* References followed token by token by models that decode together: the loss of an ensemble, which
- * no single model's training loss is. */
+/* The loss of an ensemble with teacher forcing: the decoders of all models are fed the reference
+ * token by token, and their probabilities are averaged at each step. It cannot be computed from the
+ * losses of the single models. */
 #ifndef ATT_EVAL_ENSEMBLE_LOSS_H
 #define ATT_EVAL_ENSEMBLE_LOSS_H
 
 #include "decode/session.h"
 
-/* Adds to *result what the models together give the targets of a batch. Of one model alone that is
- * what att_model_loss() adds. */
+/* Adds the loss of the targets of a batch to *result. For a single model, it adds the same as
+ * att_model_loss(). */
 att_status att_ensemble_loss(att_loss_result *result, att_session *session, const att_batch *batch,
                              att_error *err);
 

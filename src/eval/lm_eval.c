@@ -1,4 +1,5 @@
-/* Language models measured on a text; see attend.h. */
+/* Evaluation of a language model on a text (att_model_evaluate_lm): loss, bits per character and
+ * perplexity, of one model or of an ensemble. */
 #include "eval/corpus_eval.h"
 #include "eval/evaluation.h"
 
@@ -13,36 +14,36 @@
 
 double att_bits_per_character(double loss, const att_corpus *text)
 {
-    const att_corpus_stats *facts = &text->stats;
-    return loss / att_log(2) * (double)facts->target.tokens / (double)facts->characters;
+    const att_corpus_stats *stats = &text->stats;
+    return loss / att_log(2) * (double)stats->target.tokens / (double)stats->characters;
 }
 
-static void fill_result(att_lm_eval *out, const att_token_metrics *tally, const att_corpus *text)
+static void fill_result(att_lm_eval *out, const att_token_metrics *metrics, const att_corpus *text)
 {
-    double steps = (double)tally->steps;
+    double steps = (double)metrics->steps;
     *out = (att_lm_eval){ .tokens = text->stats.target.tokens,
                           .characters = text->stats.characters,
                           .unknown_tokens = text->stats.target.unknown_tokens,
-                          .loss = tally->loss / steps,
-                          .bits_per_character = att_bits_per_character(tally->loss / steps, text),
-                          .perplexity = att_exp(tally->loss / steps),
-                          .accuracy = (double)tally->correct_steps / steps };
+                          .loss = metrics->loss / steps,
+                          .bits_per_character = att_bits_per_character(metrics->loss / steps, text),
+                          .perplexity = att_exp(metrics->loss / steps),
+                          .accuracy = (double)metrics->correct_steps / steps };
 }
 
-/* ---- several models: each reads the text as it would alone, in chunks and streams of its own, so
- * what they give a token is put together only when all have read */
+/* ---- ensembles. Each model splits the text into its own chunks and streams, so the probabilities
+ * of a token are combined only after all models have read the text. */
 
 typedef struct ensemble_losses {
     int64_t count;      /* tokens but the first */
-    float *losses;      /* [count] of the model that reads */
-    double *likelihood; /* [count] log of the sum of what all so far give each token */
+    float *losses;      /* [count] of the current model */
+    double *likelihood; /* [count] log of the sum of the probabilities so far */
 } ensemble_losses;
 
 /* log(exp(a) + exp(b)) */
 static double log_add(double a, double b)
 {
-    double more = a > b ? a : b, less = a > b ? b : a;
-    return more == -INFINITY ? more : more + att_log1p(att_exp(less - more));
+    double larger = a > b ? a : b, smaller = a > b ? b : a;
+    return larger == -INFINITY ? larger : larger + att_log1p(att_exp(smaller - larger));
 }
 
 static att_status add_model(ensemble_losses *all, const att_model *model, const att_corpus *text,
@@ -56,48 +57,52 @@ static att_status add_model(ensemble_losses *all, const att_model *model, const 
     return ATT_OK;
 }
 
-static att_status add_models(ensemble_losses *all, const att_model *model, att_model *const *with,
-                             size_t with_count, const att_corpus *text, att_error *err)
+static att_status add_models(ensemble_losses *all, const att_model *model,
+                             att_model *const *ensemble, size_t ensemble_count,
+                             const att_corpus *text, att_error *err)
 {
     if (!all->losses || !all->likelihood)
         return att_fail_memory(err);
     for (int64_t i = 0; i < all->count; i++)
         all->likelihood[i] = -INFINITY;
     ATT_TRY(add_model(all, model, text, err));
-    for (size_t i = 0; i < with_count; i++)
-        ATT_TRY(add_model(all, with[i], text, err));
+    for (size_t i = 0; i < ensemble_count; i++)
+        ATT_TRY(add_model(all, ensemble[i], text, err));
     return ATT_OK;
 }
 
-/* Which token has the largest mean is not known from what they give to the one that came. */
-static att_status eval_ensemble(att_lm_eval *out, const att_model *model, att_model *const *with,
-                                size_t with_count, const att_corpus *text, att_error *err)
+/* The accuracy stays unknown: it needs the mean probabilities of all tokens, and only those of the
+ * actual tokens are kept. */
+static att_status eval_ensemble(att_lm_eval *out, const att_model *model,
+                                att_model *const *ensemble, size_t ensemble_count,
+                                const att_corpus *text, att_error *err)
 {
-    ATT_TRY(att_ensemble_check(model, with, with_count, err));
+    ATT_TRY(att_ensemble_check(model, ensemble, ensemble_count, err));
     ensemble_losses all = { .count = text->stats.target.tokens - 1 };
     all.losses = att_alloc((size_t)all.count, sizeof *all.losses);
     all.likelihood = att_alloc((size_t)all.count, sizeof *all.likelihood);
-    att_status status = add_models(&all, model, with, with_count, text, err);
-    att_token_metrics together = { .steps = all.count };
+    att_status status = add_models(&all, model, ensemble, ensemble_count, text, err);
+    att_token_metrics sum = { .steps = all.count };
     for (int64_t i = 0; status == ATT_OK && i < all.count; i++)
-        together.loss += att_log((double)with_count + 1) - all.likelihood[i];
+        sum.loss += att_log((double)ensemble_count + 1) - all.likelihood[i];
     att_free(all.losses);
     att_free(all.likelihood);
-    fill_result(out, &together, text);
+    fill_result(out, &sum, text);
     out->accuracy = NAN;
     return status;
 }
 
-/* ---- any number */
+/* ---- one model or several */
 
 static att_status run_eval(att_lm_eval *out, const att_model *model,
-                           const att_decoding_options *how, const att_corpus *text, att_error *err)
+                           const att_decoding_options *options, const att_corpus *text,
+                           att_error *err)
 {
-    if (how && how->ensemble_count > 0)
-        return eval_ensemble(out, model, how->ensemble, how->ensemble_count, text, err);
-    att_token_metrics tally = { 0 };
-    ATT_TRY(att_corpus_eval(&tally, model, text, &(att_corpus_eval_options){ 0 }, err));
-    fill_result(out, &tally, text);
+    if (options && options->ensemble_count > 0)
+        return eval_ensemble(out, model, options->ensemble, options->ensemble_count, text, err);
+    att_token_metrics metrics = { 0 };
+    ATT_TRY(att_corpus_eval(&metrics, model, text, &(att_corpus_eval_options){ 0 }, err));
+    fill_result(out, &metrics, text);
     return ATT_OK;
 }
 

@@ -1,10 +1,12 @@
-/* A model measured for a user: figures of its tokens and of its text; see attend.h. */
+/* Evaluation of a seq2seq or caption model (att_model_evaluate_seq2seq): token metrics with their
+ * confidence intervals, and metrics of the generated text such as BLEU. */
 #include "eval/corpus_eval.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/math.h"
+#include "base/minmax.h"
 #include "base/options.h"
 #include "metrics/bootstrap.h"
 #include "eval/caption_eval.h"
@@ -13,42 +15,44 @@
 
 #include <string.h>
 
-/* What is kept while a model is measured. */
+/* The state of one evaluation. */
 typedef struct seq2seq_eval {
     const att_model *model;
     const att_eval_options *options;
     att_corpus corpus;
     att_token_metrics metrics;
-    att_token_metrics *per_pair; /* [pairs] where there are intervals to find */
+    att_token_metrics *per_pair; /* [pairs] counts to resample for the intervals */
     att_output_texts output_texts;
 } seq2seq_eval;
 
 const char *const *att_model_metrics(const att_model *model, size_t *count)
 {
-    static const char *const of_words[] = { "bleu", "chrf" };
-    static const char *const of_captions[] = { "bleu-1", "bleu-2", "bleu-3", "bleu-4", "cider" };
+    static const char *const text_metrics[] = { "bleu", "chrf" };
+    static const char *const caption_metrics[] = { "bleu-1", "bleu-2", "bleu-3", "bleu-4",
+                                                   "cider" };
     if (att_model_type_get(model) == ATT_MODEL_CAPTION) {
-        *count = sizeof of_captions / sizeof *of_captions;
-        return of_captions;
+        *count = ATT_COUNT(caption_metrics);
+        return caption_metrics;
     }
     att_tokenizer_kind tokens = att_vocab_tokenizer_kind(model->target_vocab);
     *count = tokens == ATT_TOKENIZER_WORD || tokens == ATT_TOKENIZER_BPE ? 2 : 0;
-    return of_words;
+    return text_metrics;
 }
 
 /* ---- data */
 
-/* Those of a file, or those that the model was validated on, read or made up again. */
+/* Reads the pairs of a file; without a path, the validation data of the training run, which
+ * synthetic tasks generate again. */
 static att_status get_data(att_corpus *out, const att_model *model, const char *path,
-                           const att_eval_options *measuring, att_error *err)
+                           const att_eval_options *eval, att_error *err)
 {
-    const att_data_read_options how = { .path = path,
-                                        .settings = model->settings,
-                                        .source_vocab = model->source_vocab,
-                                        .target_vocab = model->target_vocab,
-                                        .keep_target_text = measuring->metric_count > 0,
-                                        .features = measuring->features };
-    return att_data_read(out, &how, err);
+    const att_data_read_options options = { .path = path,
+                                            .settings = model->settings,
+                                            .source_vocab = model->source_vocab,
+                                            .target_vocab = model->target_vocab,
+                                            .keep_target_text = eval->metric_count > 0,
+                                            .features = eval->features };
+    return att_data_read(out, &options, err);
 }
 
 att_status att_corpus_eval_warnings(att_string *notes, const char *path, const att_corpus *corpus,
@@ -60,7 +64,7 @@ att_status att_corpus_eval_warnings(att_string *notes, const char *path, const a
     return att_fail_memory(err);
 }
 
-/* ---- figures of tokens */
+/* ---- token metrics */
 
 static double ratio(const double *sums)
 {
@@ -72,7 +76,7 @@ static double exponential(const double *sums)
     return att_exp(ratio(sums));
 }
 
-/* What is counted of a line, as columns to draw from. */
+/* Counts of a line, as the columns that the bootstrap resamples. */
 enum {
     COLUMN_LINES,
     COLUMN_EXACT,
@@ -86,7 +90,7 @@ enum {
     COLUMNS
 };
 
-static void columns_of(double out[COLUMNS], const att_token_metrics *line)
+static void count_columns(double out[COLUMNS], const att_token_metrics *line)
 {
     out[COLUMN_LINES] = (double)line->lines;
     out[COLUMN_EXACT] = (double)line->exact_matches;
@@ -99,9 +103,9 @@ static void columns_of(double out[COLUMNS], const att_token_metrics *line)
     out[COLUMN_LOSS] = line->loss;
 }
 
-/* A figure: of two columns' sums. */
+/* A metric: a function of the sums of two columns. */
 typedef struct metric_ratio {
-    size_t interval_offset; /* where in att_seq2seq_eval its interval goes */
+    size_t interval_offset; /* of the interval in att_seq2seq_eval */
     int numerator, denominator;
     double (*score)(const double *sums);
 } metric_ratio;
@@ -115,14 +119,14 @@ static const metric_ratio metric_ratios[] = {
     { offsetof(att_seq2seq_eval, perplexity_interval), COLUMN_LOSS, COLUMN_STEPS, exponential },
 };
 
-/* How sure a figure is; `numbers` [pairs, 2] is scratch. */
+/* The confidence interval of one metric; `numbers` [pairs, 2] is scratch space. */
 static att_status find_interval(att_seq2seq_eval *out, const seq2seq_eval *m,
                                 const metric_ratio *row, double *numbers, att_error *err)
 {
     size_t lines = (size_t)m->metrics.lines;
     for (size_t i = 0; i < lines; i++) {
         double columns[COLUMNS];
-        columns_of(columns, &m->per_pair[i]);
+        count_columns(columns, &m->per_pair[i]);
         numbers[2 * i] = columns[row->numerator];
         numbers[2 * i + 1] = columns[row->denominator];
     }
@@ -140,7 +144,7 @@ static att_status find_intervals(att_seq2seq_eval *out, const seq2seq_eval *m, a
     if (!numbers)
         return att_fail_memory(err);
     att_status status = ATT_OK;
-    for (size_t i = 0; i < sizeof metric_ratios / sizeof *metric_ratios && status == ATT_OK; i++)
+    for (size_t i = 0; i < ATT_COUNT(metric_ratios) && status == ATT_OK; i++)
         status = find_interval(out, m, &metric_ratios[i], numbers, err);
     att_free(numbers);
     return status;
@@ -148,24 +152,24 @@ static att_status find_intervals(att_seq2seq_eval *out, const seq2seq_eval *m, a
 
 static att_status score_tokens(att_seq2seq_eval *out, const seq2seq_eval *m, att_error *err)
 {
-    const att_token_metrics *tally = &m->metrics;
+    const att_token_metrics *counts = &m->metrics;
     *out = (att_seq2seq_eval){ .size = sizeof *out,
-                               .lines = tally->lines,
-                               .tokens = tally->tokens,
-                               .exact_match = att_token_metrics_exact_match(tally),
-                               .token_accuracy = att_token_metrics_token_accuracy(tally),
-                               .token_error_rate = att_token_metrics_token_error_rate(tally),
-                               .word_error_rate = att_token_metrics_word_error_rate(tally),
-                               .perplexity = att_token_metrics_perplexity(tally) };
+                               .lines = counts->lines,
+                               .tokens = counts->tokens,
+                               .exact_match = att_token_metrics_exact_match(counts),
+                               .token_accuracy = att_token_metrics_token_accuracy(counts),
+                               .token_error_rate = att_token_metrics_token_error_rate(counts),
+                               .word_error_rate = att_token_metrics_word_error_rate(counts),
+                               .perplexity = att_token_metrics_perplexity(counts) };
     return find_intervals(out, m, err);
 }
 
-/* ---- figures of text */
+/* ---- text metrics */
 
-/* Each answer against its target. */
+/* Scores each output against its target. */
 static att_status score_pairs(att_metric_scores **out, const att_corpus *corpus,
-                              const att_output_texts *answers, const att_eval_options *measuring,
-                              const att_metric_options *how, att_error *err)
+                              const att_output_texts *outputs, const att_eval_options *eval,
+                              const att_metric_options *options, att_error *err)
 {
     size_t lines = (size_t)corpus->pairs;
     const char **targets = att_alloc(lines, sizeof *targets);
@@ -174,29 +178,29 @@ static att_status score_pairs(att_metric_scores **out, const att_corpus *corpus,
     for (size_t i = 0; i < lines; i++)
         targets[i] = att_corpus_target_text(corpus, (int64_t)i);
     const char *const *references[] = { targets };
-    const att_hypotheses texts = { answers->lines, references, lines, 1 };
+    const att_hypotheses texts = { outputs->lines, references, lines, 1 };
     att_status status =
-        att_metrics_score(out, measuring->metrics, measuring->metric_count, &texts, how, err);
+        att_metrics_score(out, eval->metrics, eval->metric_count, &texts, options, err);
     att_free(targets);
     return status;
 }
 
 att_status att_corpus_eval_texts(att_metric_scores **out, const att_model *model,
-                                 const att_corpus *corpus, const att_output_texts *answers,
-                                 const att_eval_options *measuring, att_error *err)
+                                 const att_corpus *corpus, const att_output_texts *outputs,
+                                 const att_eval_options *eval, att_error *err)
 {
-    if (measuring->metric_count == 0)
+    if (eval->metric_count == 0)
         return ATT_OK;
-    att_metric_options how;
-    ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &how, measuring->metric_options, err));
-    how.lowercase = how.lowercase || model->settings->lowercase;
+    att_metric_options options;
+    ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &options, eval->metric_options, err));
+    options.lowercase = options.lowercase || model->settings->lowercase;
     if (att_model_type_get(model) != ATT_MODEL_CAPTION)
-        return score_pairs(out, corpus, answers, measuring, &how, err);
-    return att_caption_eval_score(out, measuring->metrics, measuring->metric_count, answers->lines,
-                                  corpus, &how, err);
+        return score_pairs(out, corpus, outputs, eval, &options, err);
+    return att_caption_eval_score(out, eval->metrics, eval->metric_count, outputs->lines, corpus,
+                                  &options, err);
 }
 
-/* ---- all of it */
+/* ---- the evaluation */
 
 static att_status run_eval(seq2seq_eval *m, att_error *err)
 {
@@ -205,13 +209,13 @@ static att_status run_eval(seq2seq_eval *m, att_error *err)
     m->output_texts.lines = att_alloc_zero(pairs, sizeof *m->output_texts.lines);
     if (!m->per_pair || !m->output_texts.lines)
         return att_fail_memory(err);
-    const att_corpus_eval_options how = { .decode = true,
-                                          .decoding = m->options->decoding,
-                                          .per_pair = m->per_pair,
-                                          .output_texts = m->options->metric_count > 0
-                                                              ? &m->output_texts
-                                                              : NULL };
-    return att_corpus_eval(&m->metrics, m->model, &m->corpus, &how, err);
+    const att_corpus_eval_options options = { .decode = true,
+                                              .decoding = m->options->decoding,
+                                              .per_pair = m->per_pair,
+                                              .output_texts = m->options->metric_count > 0
+                                                                  ? &m->output_texts
+                                                                  : NULL };
+    return att_corpus_eval(&m->metrics, m->model, &m->corpus, &options, err);
 }
 
 static att_status evaluate(att_seq2seq_eval *out, att_metric_scores **scores, seq2seq_eval *m,

@@ -1,15 +1,16 @@
-/* Transformers of CTranslate2: model.bin, and beside it source_vocabulary.txt and
- * target_vocabulary.txt, or shared_vocabulary.txt for both sides, a token a line.
+/* Import of CTranslate2 Transformers: model.bin, and in the same folder source_vocabulary.txt and
+ * target_vocabulary.txt, or shared_vocabulary.txt for both sides, with one token per line.
  *
- * These models have their norms before each part and after the last layer, scaled embeddings, and
- * positions as sinusoids; what we lack of that is their layout of sinusoids, so the positions
- * become a table that is looked up like a learned one. */
+ * These models are pre-norm with a final layer norm, scaled embeddings and sinusoidal positions.
+ * Their layout of the sinusoids differs from ours, so they are stored as a table of learned
+ * positions. */
 #include "import/ctranslate2.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/math.h"
+#include "base/minmax.h"
 #include "base/quote.h"
 #include "base/string.h"
 #include "base/utf8.h"
@@ -22,19 +23,19 @@
 
 enum {
     LAST_REVISION = 3,
-    POSITIONS = 1024, /* tokens that CTranslate2 reads of a line, unless told otherwise */
+    POSITIONS = 1024, /* default maximum length of CTranslate2 */
     MAX_LAYERS = 64,
     MAX_NAME = 160,
 };
 
-/* Kinds of model that carry the number of their heads in their name alone; 0: in a variable. */
-static const struct kind {
+/* Model types. The name of the older ones implies the number of heads; 0: it is in a variable. */
+static const struct model_type {
     const char *name;
     int64_t heads;
-} kinds[] = { { "TransformerBase", 8 }, { "TransformerBig", 16 }, { "TransformerSpec", 0 } };
+} model_types[] = { { "TransformerBase", 8 }, { "TransformerBig", 16 }, { "TransformerSpec", 0 } };
 
-/* What each variable of a layer becomes. Matrices stand there with a row for each result, and
- * queries, keys and values below each other in the order in which we have them side by side. */
+/* The tensor that each variable of a layer becomes. Matrices of CTranslate2 are [out, in], ours
+ * [in, out]; queries, keys and values are concatenated in the same order in both. */
 typedef struct tensor_mapping {
     const char *from, *into;
     bool matrix;
@@ -67,10 +68,8 @@ static const tensor_mapping cross_mappings[] = {
     AFFINE("attention/linear_2", "cross.out"),
 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* An import under way. */
-typedef struct import {
+/* The state of a conversion. */
+typedef struct converter {
     att_ct2_file *file;
     const att_ct2_vocabularies *vocabularies;
     att_tokenizer_kind tokenizer_kind;
@@ -78,15 +77,15 @@ typedef struct import {
     att_imported_vocab source, target;
     int64_t hidden_size, heads, layers, decoder_layers, ffn_size, positions;
     att_error *err;
-} import;
+} converter;
 
-/* ---- what the model is like */
+/* ---- sizes */
 
-static int64_t count_layers(import *in, const char *side)
+static int64_t count_layers(converter *in, const char *side)
 {
     char name[MAX_NAME];
     int count = 0;
-    for (; count < MAX_LAYERS; count++) { /* those beyond are refused as not known */
+    for (; count < MAX_LAYERS; count++) { /* further layers are refused as unknown variables */
         snprintf(name, sizeof name, "%s/layer_%d/self_attention/linear_0/weight", side, count);
         if (!att_ct2_find(in->file, name))
             break;
@@ -94,45 +93,44 @@ static int64_t count_layers(import *in, const char *side)
     return count;
 }
 
-static att_status find_heads(import *in)
+static att_status find_heads(converter *in)
 {
     const att_ct2_file *file = in->file;
     char quoted[ATT_QUOTED_SIZE];
-    const struct kind *kind = NULL;
-    for (size_t i = 0; i < COUNT(kinds); i++)
-        if (strcmp(kinds[i].name, file->kind) == 0)
-            kind = &kinds[i];
-    if (!kind)
+    const struct model_type *type = NULL;
+    for (size_t i = 0; i < ATT_COUNT(model_types); i++)
+        if (strcmp(model_types[i].name, file->kind) == 0)
+            type = &model_types[i];
+    if (!type)
         return att_fail(in->err, ATT_BAD_INPUT, file->name,
-                        "is a '%s'; of CTranslate2's models, those that translate with a "
-                        "Transformer can be imported",
+                        "is a CTranslate2 model of type '%s', expected an encoder-decoder "
+                        "Transformer",
                         att_quote(quoted, file->kind, strlen(file->kind)));
     if (file->revision < 2 || file->revision > LAST_REVISION)
         return att_fail(in->err, ATT_BAD_INPUT, file->name,
-                        "is revision %u of a %s; 2 to %d are known", file->revision, kind->name,
+                        "is revision %u of a %s, expected 2 to %d", file->revision, type->name,
                         LAST_REVISION);
     const att_ct2_variable *number = att_ct2_find(in->file, "num_heads");
     in->heads = number && number->count == 1 && number->item_size == 1 ? (int8_t)number->data[0]
-                                                                       : kind->heads;
+                                                                       : type->heads;
     if (in->heads < 1)
-        return att_fail(in->err, ATT_BAD_INPUT, file->name,
-                        "does not say how many heads it has, in a variable 'num_heads'");
+        return att_fail(in->err, ATT_BAD_INPUT, file->name, "the variable 'num_heads' is missing");
     return ATT_OK;
 }
 
-/* The dimensions of a matrix that others have to fit. */
-static att_status find_matrix(import *in, const char *name, int64_t *rows, int64_t *columns)
+/* The dimensions of a matrix that defines a size of the model. */
+static att_status find_matrix(converter *in, const char *name, int64_t *rows, int64_t *columns)
 {
     const att_ct2_variable *variable = att_ct2_find(in->file, name);
     if (!variable || variable->rank != 2)
-        return att_fail(in->err, ATT_BAD_INPUT, in->file->name, "%s the matrix '%s'",
-                        variable ? "has in another shape" : "lacks", name);
+        return att_fail(in->err, ATT_BAD_INPUT, in->file->name, "the variable '%s' is %s", name,
+                        variable ? "not a matrix" : "missing");
     *rows = variable->shape[0];
     *columns = variable->shape[1];
     return ATT_OK;
 }
 
-static att_status find_sizes(import *in)
+static att_status find_sizes(converter *in)
 {
     static const char first[] = "encoder/layer_0/self_attention/linear_0/weight";
     int64_t rows = 0, width = 0;
@@ -141,25 +139,26 @@ static att_status find_sizes(import *in)
     ATT_TRY(find_matrix(in, "encoder/layer_0/ffn/linear_0/weight", &in->ffn_size, &width));
     ATT_TRY(find_matrix(in, first, &rows, &width));
     if (width != in->hidden_size || rows != 3 * width ||
-        width < 1) /* so the file has room for it */
+        width < 1) /* so the size of the file bounds the hidden size */
         return att_fail(in->err, ATT_BAD_INPUT, in->file->name,
-                        "embeddings are %lld wide, and '%s' is [%lld, %lld]",
+                        "the embedding size is %lld, but '%s' is [%lld, %lld]",
                         (long long)in->hidden_size, first, (long long)rows, (long long)width);
     in->layers = count_layers(in, "encoder");
     in->decoder_layers = count_layers(in, "decoder");
-    const att_ct2_variable *places = att_ct2_find(in->file, "encoder/position_encodings/encodings");
-    in->positions = places && places->rank == 2 ? places->shape[0] : POSITIONS;
-    if (!places && (in->hidden_size < 4 || in->hidden_size % 2 != 0))
+    const att_ct2_variable *encodings =
+        att_ct2_find(in->file, "encoder/position_encodings/encodings");
+    in->positions = encodings && encodings->rank == 2 ? encodings->shape[0] : POSITIONS;
+    if (!encodings && (in->hidden_size < 4 || in->hidden_size % 2 != 0))
         return att_fail(in->err, ATT_BAD_INPUT, in->file->name,
-                        "is %lld wide, which its sinusoids cannot be", (long long)in->hidden_size);
+                        "has hidden size %lld, expected an even number of at least 4",
+                        (long long)in->hidden_size);
     return ATT_OK;
 }
 
 /* ---- vocabularies */
 
-/* The tokens of a list; the file adds <unk> where the list lacks it and the table has a row more.
- */
-static att_status read_vocabulary(import *in, const att_ct2_vocabulary *list, int64_t rows,
+/* Reads at most `rows` tokens of a vocabulary file. */
+static att_status read_vocabulary(converter *in, const att_ct2_vocabulary *list, int64_t rows,
                                   const char **tokens, size_t *count, att_arena *memory)
 {
     att_line_reader lines = att_line_reader_start(list->text, list->length);
@@ -186,17 +185,19 @@ static int32_t find_token(const char *const *tokens, size_t count, const char *t
     return -1;
 }
 
-static att_status map_vocabulary(import *in, att_imported_vocab *out,
+static att_status map_vocabulary(converter *in, att_imported_vocab *out,
                                  const att_ct2_vocabulary *list, int64_t rows, const char **tokens,
                                  att_arena *memory)
 {
     size_t count, lines = (size_t)att_line_reader_count(list->text, list->length);
     ATT_TRY(read_vocabulary(in, list, rows, tokens, &count, memory));
+    /* The last row of the embeddings is <unk> if the file does not list it. */
     if (lines + 1 == (size_t)rows && find_token(tokens, count, "<unk>") < 0)
         tokens[count++] = "<unk>";
     else if (lines != (size_t)rows)
         return att_fail(in->err, ATT_BAD_INPUT, list->name,
-                        "has %zu tokens, and the model %lld embeddings", lines, (long long)rows);
+                        "has %zu tokens, but the model has %lld embeddings", lines,
+                        (long long)rows);
     const att_foreign_vocab foreign = { .tokens = tokens,
                                         .count = count,
                                         .unk_id = find_token(tokens, count, "<unk>"),
@@ -204,15 +205,15 @@ static att_status map_vocabulary(import *in, att_imported_vocab *out,
                                         .eos_id = find_token(tokens, count, "</s>"),
                                         .kind = in->tokenizer_kind };
     if (foreign.bos_id < 0 || foreign.eos_id < 0)
-        return att_fail(in->err, ATT_BAD_INPUT, list->name, "lacks the token '%s'",
+        return att_fail(in->err, ATT_BAD_INPUT, list->name, "the token '%s' is missing",
                         foreign.bos_id < 0 ? "<s>" : "</s>");
     att_error inner = { 0 };
     att_status status = att_imported_vocab_new(out, &foreign, &inner);
     return status == ATT_OK ? ATT_OK : att_fail(in->err, status, list->name, "%s", inner.message);
 }
 
-/* The words of a side, which has as many as its embeddings have rows. */
-static att_status make_vocabulary(import *in, att_imported_vocab *out,
+/* The vocabulary of one side, with as many tokens as its embeddings have rows. */
+static att_status make_vocabulary(converter *in, att_imported_vocab *out,
                                   const att_ct2_vocabulary *list, const char *table)
 {
     int64_t rows = 0, width = 0;
@@ -228,37 +229,38 @@ static att_status make_vocabulary(import *in, att_imported_vocab *out,
 
 /* ---- tensors */
 
-static att_status add_tensor(import *in, const char *from, const char *into, int rank, bool turned)
+static att_status add_tensor(converter *in, const char *from, const char *into, int rank,
+                             bool transposed)
 {
     att_tensor values, view;
     ATT_TRY(att_ct2_floats(&values, in->file, from, rank, in->err));
     view = values;
-    att_status status = turned ? att_tensor_transpose(&view, &values, 0, 1, in->err) : ATT_OK;
+    att_status status = transposed ? att_tensor_transpose(&view, &values, 0, 1, in->err) : ATT_OK;
     if (status == ATT_OK)
         status = att_model_writer_add(&in->writer, into, &view, in->err);
     att_tensor_free(&values);
     return status;
 }
 
-static att_status add_layer_tensors(import *in, const tensor_mapping *parts, size_t count,
+static att_status add_layer_tensors(converter *in, const tensor_mapping *mappings, size_t count,
                                     const char *side, int64_t layer)
 {
     for (size_t i = 0; i < count; i++) {
         char from[MAX_NAME], into[MAX_NAME];
-        snprintf(from, sizeof from, "%s/layer_%d/%s", side, (int)layer, parts[i].from);
-        snprintf(into, sizeof into, "%s.%d.%s", side, (int)layer, parts[i].into);
-        ATT_TRY(add_tensor(in, from, into, parts[i].matrix ? 2 : 1, parts[i].matrix));
+        snprintf(from, sizeof from, "%s/layer_%d/%s", side, (int)layer, mappings[i].from);
+        snprintf(into, sizeof into, "%s.%d.%s", side, (int)layer, mappings[i].into);
+        ATT_TRY(add_tensor(in, from, into, mappings[i].matrix ? 2 : 1, mappings[i].matrix));
     }
     return ATT_OK;
 }
 
-static att_status add_layers(import *in)
+static att_status add_layers(converter *in)
 {
     for (int64_t i = 0; i < in->layers; i++)
-        ATT_TRY(add_layer_tensors(in, layer_mappings, COUNT(layer_mappings), "encoder", i));
+        ATT_TRY(add_layer_tensors(in, layer_mappings, ATT_COUNT(layer_mappings), "encoder", i));
     for (int64_t i = 0; i < in->decoder_layers; i++) {
-        ATT_TRY(add_layer_tensors(in, layer_mappings, COUNT(layer_mappings), "decoder", i));
-        ATT_TRY(add_layer_tensors(in, cross_mappings, COUNT(cross_mappings), "decoder", i));
+        ATT_TRY(add_layer_tensors(in, layer_mappings, ATT_COUNT(layer_mappings), "decoder", i));
+        ATT_TRY(add_layer_tensors(in, cross_mappings, ATT_COUNT(cross_mappings), "decoder", i));
     }
     ATT_TRY(add_tensor(in, "encoder/layer_norm/gamma", "encoder.norm.gain", 1, false));
     ATT_TRY(add_tensor(in, "encoder/layer_norm/beta", "encoder.norm.bias", 1, false));
@@ -266,21 +268,21 @@ static att_status add_layers(import *in)
     return add_tensor(in, "decoder/layer_norm/beta", "decoder.norm.bias", 1, false);
 }
 
-typedef att_status add_by_vocab_fn(const att_model_writer *graft, const char *into,
-                                   const att_tensor *values, const att_imported_vocab *words,
+typedef att_status add_by_vocab_fn(const att_model_writer *writer, const char *into,
+                                   const att_tensor *values, const att_imported_vocab *vocab,
                                    att_error *err);
 
-static att_status add_by_vocab(import *in, add_by_vocab_fn *add, const char *from, const char *into,
-                               int rank, const att_imported_vocab *words)
+static att_status add_by_vocab(converter *in, add_by_vocab_fn *add, const char *from,
+                               const char *into, int rank, const att_imported_vocab *vocab)
 {
     att_tensor values;
     ATT_TRY(att_ct2_floats(&values, in->file, from, rank, in->err));
-    att_status status = add(&in->writer, into, &values, words, in->err);
+    att_status status = add(&in->writer, into, &values, vocab, in->err);
     att_tensor_free(&values);
     return status;
 }
 
-static att_status add_tables(import *in)
+static att_status add_tables(converter *in)
 {
     ATT_TRY(add_by_vocab(in, att_model_writer_add_embedding, "encoder/embeddings/weight",
                          "source.embed", 2, &in->source));
@@ -292,8 +294,8 @@ static att_status add_tables(import *in)
                         "output.bias", 1, &in->target);
 }
 
-/* Positions count from 1, the sines of all frequencies stand before their cosines, and frequencies
- * fall from 1 to 1/10000, both included. */
+/* The sinusoids of CTranslate2: positions count from 1, the sines of all frequencies come before
+ * the cosines, and frequencies fall from 1 to 1/10000 inclusive. */
 static att_status sinusoids(att_tensor *out, int64_t positions, int64_t width, att_error *err)
 {
     ATT_TRY(
@@ -310,7 +312,7 @@ static att_status sinusoids(att_tensor *out, int64_t positions, int64_t width, a
     return ATT_OK;
 }
 
-static att_status add_positions(import *in, const char *side, const char *into)
+static att_status add_positions(converter *in, const char *side, const char *into)
 {
     char name[MAX_NAME];
     snprintf(name, sizeof name, "%s/position_encodings/encodings", side);
@@ -323,13 +325,13 @@ static att_status add_positions(import *in, const char *side, const char *into)
     return status;
 }
 
-/* ---- all of it */
+/* ---- the model */
 
-static att_status finish(import *in)
+static att_status finish(converter *in)
 {
     static const char *const types[] = { [1] = "int8", [2] = "int16", [4] = "float32" };
     const char *tokens = in->tokenizer_kind == ATT_TOKENIZER_CHAR ? "char" : "space";
-    const att_model_writer_setting choices[] = {
+    const att_model_writer_setting settings[] = {
         { "architecture", "transformer", 0 },
         { "layers", NULL, in->layers },
         { "decoder-layers", NULL, in->decoder_layers },
@@ -345,19 +347,20 @@ static att_status finish(import *in)
         { "source-tokens", tokens, 0 },
         { "target-tokens", tokens, 0 },
     };
-    const att_metadata_entry notes[] = {
+    const att_metadata_entry metadata[] = {
         { "format", "ctranslate2", 0 },
         { "version", NULL, in->file->version },
         { "kind", in->file->kind, 0 },
         { "revision", NULL, in->file->revision },
         { "weights", types[in->file->min_item_size], 0 },
     };
-    const att_model_writer_metadata model = { choices,          COUNT(choices), in->source.vocab,
-                                              in->target.vocab, notes,          COUNT(notes) };
+    const att_model_writer_metadata model = { settings,         ATT_COUNT(settings),
+                                              in->source.vocab, in->target.vocab,
+                                              metadata,         ATT_COUNT(metadata) };
     return att_model_writer_finish(&in->writer, &model, in->err);
 }
 
-static att_status convert(import *in)
+static att_status convert(converter *in)
 {
     ATT_TRY(find_sizes(in));
     ATT_TRY(
@@ -372,10 +375,13 @@ static att_status convert(import *in)
     return finish(in);
 }
 
-att_status att_ct2_convert(att_bundle **out, att_ct2_file *file, const att_ct2_vocabularies *words,
-                           att_tokenizer_kind tokens, att_error *err)
+att_status att_ct2_convert(att_bundle **out, att_ct2_file *file,
+                           const att_ct2_vocabularies *vocabularies, att_tokenizer_kind tokens,
+                           att_error *err)
 {
-import in = {.file = file, .vocabularies = words, .tokenizer_kind = tokens, .err = err };
+    converter in = {
+        .file = file, .vocabularies = vocabularies, .tokenizer_kind = tokens, .err = err
+    };
     *out = NULL;
     in.writer.name = file->name;
     ATT_TRY(att_bundle_new(&in.writer.bundle, err));

@@ -1,7 +1,8 @@
-/* The variables of a CTranslate2 model.bin; see ct2_file.h. */
+/* Reads the variables of a CTranslate2 model.bin and dequantizes their weights. */
 #include "import/ctranslate2_file.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/quote.h"
 #include "tensor/tensor.h"
 
@@ -11,14 +12,14 @@
 
 enum {
     VERSION = 2,
-    MAX_VERSION = 64,                       /* a larger number at the start is no version */
-    MIN_VARIABLE_BYTES = 2 + 1 + 1 + 1 + 4, /* bytes: an empty name, no dimensions, no elements */
+    MAX_VERSION = 64,                       /* a larger number at the start is not a version */
+    MIN_VARIABLE_BYTES = 2 + 1 + 1 + 1 + 4, /* an empty name, no dimensions, no elements */
     MAX_NAME = 256,
 };
 
 /* ---- reading */
 
-/* A name with its zero byte, lent: it stands in the file as a string of C. */
+/* A name with its zero byte, borrowed from the file, where it is a C string. */
 static att_status read_name(att_byte_reader *bytes, const char **out, const char *what,
                             att_error *err)
 {
@@ -28,7 +29,7 @@ static att_status read_name(att_byte_reader *bytes, const char **out, const char
     ATT_TRY(att_byte_reader_take(bytes, &name, length, what, err));
     if (length == 0 || memchr(name, 0, length) != name + length - 1)
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "%s, at byte %zu, does not end in its only zero byte", what,
+                        "%s at byte %zu: expected one zero byte, at its end", what,
                         bytes->position - length);
     *out = (const char *)name;
     return ATT_OK;
@@ -41,7 +42,7 @@ static att_status read_shape(att_ct2_variable *variable, att_byte_reader *bytes,
     ATT_TRY(att_byte_reader_uint(bytes, &rank, 1, "the shape of a variable", err));
     if (rank > ATT_MAX_RANK)
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "the variable '%s' has %u dimensions, at most %d are read", quoted, rank,
+                        "the variable '%s' has %u dimensions, expected at most %d", quoted, rank,
                         ATT_MAX_RANK);
     for (uint32_t i = 0; i < rank; i++) {
         ATT_TRY(att_byte_reader_uint(bytes, &dimension, 4, "the shape of a variable", err));
@@ -51,12 +52,12 @@ static att_status read_shape(att_ct2_variable *variable, att_byte_reader *bytes,
     ATT_TRY(att_byte_reader_uint(bytes, &count, 4, "the size of a variable", err));
     if (item != 4 && item != 2 && item != 1)
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "the variable '%s' has elements of %u bytes; 4, 2 and 1 are known", quoted,
+                        "the variable '%s' has elements of %u bytes, expected 4, 2 or 1", quoted,
                         item);
     if (att_shape_count((int)rank, variable->shape, UINT32_MAX) != (int64_t)count) {
         char shape[ATT_SHAPE_STRING_SIZE];
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "the variable '%s' is %s, and has %u elements", quoted,
+                        "the variable '%s' has shape %s but %u elements", quoted,
                         att_shape_to_string(shape, (int)rank, variable->shape), count);
     }
     variable->rank = (int)rank;
@@ -80,7 +81,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const att_ct2_variable *)a)->name, ((const att_ct2_variable *)b)->name);
 }
 
-/* By name, each once. */
+/* Sorts by name; refuses duplicates. */
 static att_status sort_variables(att_ct2_file *file, att_error *err)
 {
     char quoted[ATT_QUOTED_SIZE];
@@ -88,43 +89,42 @@ static att_status sort_variables(att_ct2_file *file, att_error *err)
     for (size_t i = 1; i < file->count; i++)
         if (compare_names(&file->variables[i - 1], &file->variables[i]) == 0)
             return att_fail(
-                err, ATT_BAD_INPUT, file->name, "the variable '%s' is there twice",
+                err, ATT_BAD_INPUT, file->name, "the variable '%s' occurs twice",
                 att_quote(quoted, file->variables[i].name, strlen(file->variables[i].name)));
     return ATT_OK;
 }
 
-static att_status read_head(att_ct2_file *file, att_byte_reader *bytes, uint32_t *count,
-                            att_error *err)
+static att_status read_header(att_ct2_file *file, att_byte_reader *bytes, uint32_t *count,
+                              att_error *err)
 {
     ATT_TRY(att_byte_reader_uint(bytes, &file->version, 4, "the version", err));
     if (file->version < 1 || file->version > MAX_VERSION)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "is no model.bin of CTranslate2: it does not begin with a version");
+                        "is not a CTranslate2 model.bin: it does not start with a version");
     if (file->version != VERSION)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "is a model of CTranslate2 in version %u; version %d is read",
-                        file->version, VERSION);
-    ATT_TRY(read_name(bytes, &file->kind, "the kind of model", err));
+                        "is a CTranslate2 model of version %u, expected version %d", file->version,
+                        VERSION);
+    ATT_TRY(read_name(bytes, &file->kind, "the model type", err));
     ATT_TRY(att_byte_reader_uint(bytes, &file->revision, 4, "the revision", err));
     ATT_TRY(att_byte_reader_uint(bytes, count, 4, "the number of variables", err));
     if (*count == 0 || *count > att_byte_reader_left(bytes) / MIN_VARIABLE_BYTES)
-        return att_fail(err, ATT_BAD_INPUT, file->name, "has %zu bytes left for %u variables",
-                        att_byte_reader_left(bytes), *count);
+        return att_fail(err, ATT_BAD_INPUT, file->name, "has %u variables in only %zu bytes",
+                        *count, att_byte_reader_left(bytes));
     return ATT_OK;
 }
 
 static att_status read_file(att_ct2_file *file, att_byte_reader *bytes, att_error *err)
 {
     uint32_t count;
-    ATT_TRY(read_head(file, bytes, &count, err));
+    ATT_TRY(read_header(file, bytes, &count, err));
     file->variables = att_arena_alloc(&file->memory, count, sizeof *file->variables);
     if (!file->variables)
         return att_fail_memory(err);
     for (; file->count < count; file->count++) {
         att_ct2_variable *variable = &file->variables[file->count];
         ATT_TRY(read_variable(variable, bytes, err));
-        file->min_item_size =
-            variable->item_size < file->min_item_size ? variable->item_size : file->min_item_size;
+        file->min_item_size = att_min_size(file->min_item_size, variable->item_size);
     }
     if (att_byte_reader_left(bytes) > 0)
         return att_fail(err, ATT_BAD_INPUT, file->name, "has %zu bytes after its last variable",
@@ -149,7 +149,7 @@ void att_ct2_free(att_ct2_file *file)
     *file = (att_ct2_file){ 0 };
 }
 
-/* ---- using */
+/* ---- access */
 
 const att_ct2_variable *att_ct2_find(att_ct2_file *file, const char *name)
 {
@@ -171,7 +171,7 @@ static float element(const att_ct2_variable *variable, int64_t at)
     return variable->item_size == 2 ? (float)(int16_t)bits : (float)(int8_t)bits;
 }
 
-/* The scale of integers: one for each row, or one for all. */
+/* Finds the scale of a quantized variable: one per row, or one for all. */
 static att_status find_scale(const att_ct2_variable **out, att_ct2_file *file,
                              const att_ct2_variable *variable, att_error *err)
 {
@@ -180,21 +180,21 @@ static att_status find_scale(const att_ct2_variable **out, att_ct2_file *file,
     const att_ct2_variable *scale = att_ct2_find(file, name);
     if (!scale)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "the variable '%s' has integers, and there is no '%s'", variable->name,
-                        name);
+                        "the variable '%s' is quantized, but its scale '%s' is missing",
+                        variable->name, name);
     int64_t rows = variable->rank > 0 ? variable->shape[0] : 1;
     if (scale->item_size != sizeof(float) || (scale->count != 1 && scale->count != rows)) {
         char shape[ATT_SHAPE_STRING_SIZE];
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "the variable '%s' is %s in elements of %zu bytes, expected %lld floats or "
-                        "one",
+                        "the variable '%s' has shape %s and elements of %zu bytes, expected one "
+                        "float or %lld",
                         name, att_shape_to_string(shape, scale->rank, scale->shape),
                         scale->item_size, (long long)rows);
     }
     for (int64_t i = 0; i < scale->count; i++)
         if (!(element(scale, i) > 0))
             return att_fail(err, ATT_BAD_INPUT, file->name,
-                            "the variable '%s' has a scale that is not above 0", name);
+                            "the variable '%s' has a scale that is not positive", name);
     *out = scale;
     return ATT_OK;
 }
@@ -209,7 +209,7 @@ att_status att_ct2_floats(att_tensor *out, att_ct2_file *file, const char *name,
     if (variable->rank != rank) {
         char shape[ATT_SHAPE_STRING_SIZE];
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "the variable '%s' is %s, expected %d dimensions", name,
+                        "the variable '%s' has shape %s, expected %d dimensions", name,
                         att_shape_to_string(shape, variable->rank, variable->shape), rank);
     }
     if (variable->item_size != sizeof(float))
@@ -218,8 +218,8 @@ att_status att_ct2_floats(att_tensor *out, att_ct2_file *file, const char *name,
     float *to = out->data;
     int64_t width = rank > 0 && variable->shape[0] > 0 ? variable->count / variable->shape[0] : 1;
     for (int64_t i = 0; i < variable->count; i++) {
-        float by = scale ? element(scale, scale->count == 1 ? 0 : i / width) : 1;
-        to[i] = element(variable, i) / by;
+        float divisor = scale ? element(scale, scale->count == 1 ? 0 : i / width) : 1;
+        to[i] = element(variable, i) / divisor;
     }
     return ATT_OK;
 }
@@ -230,7 +230,7 @@ att_status att_ct2_all_used(const att_ct2_file *file, att_error *err)
     for (size_t i = 0; i < file->count; i++)
         if (!file->variables[i].used)
             return att_fail(
-                err, ATT_BAD_INPUT, file->name, "what the variable '%s' does is not known",
+                err, ATT_BAD_INPUT, file->name, "unknown variable '%s'",
                 att_quote(quoted, file->variables[i].name, strlen(file->variables[i].name)));
     return ATT_OK;
 }

@@ -1,10 +1,11 @@
-/* The variables of a CTranslate2 model.bin, by name.
+/* Reader of a CTranslate2 model.bin: its variables by name.
  *
- * Version 2 of the format, all numbers little-endian: the version (4 bytes), the name of the kind
- * of model, its revision (4), the number of variables (4); then for each its name, its rank (1),
- * its dimensions (4 each), the size of an element (1) and their number (4), and the elements. A
- * name is its length (2) and so many bytes, of which the last is zero. An element of 4 bytes is a
- * float, of 2 or 1 an integer: the value times the `…_scale` of its row, or of the whole. */
+ * Version 2 of the format, all numbers little-endian: the version (4 bytes), the name of the
+ * model type, its revision (4), the number of variables (4); then for each variable its name, rank
+ * (1), dimensions (4 each), element size (1), number of elements (4) and the elements. A name is
+ * its length (2) and that many bytes, of which the last is zero. Elements of 4 bytes are floats;
+ * those of 2 or 1 bytes are quantized integers: the value times the variable `…_scale`, one per row
+ * or one for all. */
 #ifndef ATT_IMPORT_CTRANSLATE2_FILE_H
 #define ATT_IMPORT_CTRANSLATE2_FILE_H
 
@@ -16,18 +17,18 @@ typedef struct att_ct2_variable {
     int rank;
     int64_t shape[ATT_MAX_RANK];
     int64_t count;
-    size_t item_size; /* bytes of an element: 4, 2 or 1 */
+    size_t item_size; /* bytes per element: 4, 2 or 1 */
     const unsigned char *data;
     bool used;
 } att_ct2_variable;
 
 typedef struct att_ct2_file {
-    const char *name; /* stands for the file in errors */
+    const char *name; /* the file, in errors */
     const char *kind; /* "TransformerBase" */
     uint32_t version, revision;
-    att_ct2_variable *variables; /* [count] by name */
+    att_ct2_variable *variables; /* [count] sorted by name */
     size_t count;
-    size_t min_item_size; /* the smallest of all */
+    size_t min_item_size; /* the smallest of all variables */
     att_arena memory;
 } att_ct2_file;
 
@@ -36,15 +37,15 @@ att_status att_ct2_read(att_ct2_file *out, const void *bytes, size_t size, const
                         att_error *err);
 void att_ct2_free(att_ct2_file *file);
 
-/* A variable, or NULL; whoever finds it uses it. */
+/* Finds a variable and marks it as used; NULL if there is none. */
 const att_ct2_variable *att_ct2_find(att_ct2_file *file, const char *name);
 
-/* A variable as floats, brought back from integers where it is quantised; to be released. One that
- * is not there, or of another rank, is refused by name. */
+/* A variable as floats, dequantized if necessary; release with att_tensor_free(). Refuses a missing
+ * variable and one of another rank. */
 att_status att_ct2_floats(att_tensor *out, att_ct2_file *file, const char *name, int rank,
                           att_error *err);
 
-/* Refuses variables that nobody has used, the first of them by name. */
+/* Refuses the file if a variable was not used: the model would not be the same without it. */
 att_status att_ct2_all_used(const att_ct2_file *file, att_error *err);
 
 #endif

@@ -1,8 +1,9 @@
-/* A folder of CTranslate2: the files that make up one model; see ctranslate2.h. */
+/* Reads the files of a CTranslate2 model: model.bin and the vocabularies in the same folder. */
 #include "import/ctranslate2.h"
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "import/import.h"
 
@@ -20,11 +21,11 @@ static void folder_free(folder *f)
 {
     att_string *const all[] = { &f->model, &f->source, &f->target, &f->source_path,
                                 &f->target_path };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < ATT_COUNT(all); i++)
         att_string_free(all[i]);
 }
 
-/* The path of a file beside the model. */
+/* The path of a file in the folder of the model. */
 static att_status sibling_path(att_string *out, const char *path, const char *file, att_error *err)
 {
     const char *slash = strrchr(path, '/');
@@ -33,7 +34,7 @@ static att_status sibling_path(att_string *out, const char *path, const char *fi
     return ok ? ATT_OK : att_fail_memory(err);
 }
 
-/* One vocabulary for both sides, where there is such a file; else one each. */
+/* The shared vocabulary if there is one; else one for each side. */
 static att_status find_vocabularies(folder *f, const char *path, att_error *err)
 {
     ATT_TRY(sibling_path(&f->source_path, path, "shared_vocabulary.txt", err));
@@ -56,27 +57,28 @@ static att_status convert(att_bundle **out, const folder *f, const char *path,
                           att_tokenizer_kind tokens, att_error *err)
 {
     att_ct2_file file;
-    const att_ct2_vocabularies words = { { f->source_path.data, f->source.data, f->source.length },
-                                         { f->target_path.data, f->target.data,
-                                           f->target.length } };
+    const att_ct2_vocabularies vocabularies = {
+        { f->source_path.data, f->source.data, f->source.length },
+        { f->target_path.data, f->target.data, f->target.length }
+    };
     ATT_TRY(att_ct2_read(&file, f->model.data, f->model.length, path, err));
-    att_status status = att_ct2_convert(out, &file, &words, tokens, err);
+    att_status status = att_ct2_convert(out, &file, &vocabularies, tokens, err);
     att_ct2_free(&file);
     return status;
 }
 
-att_status att_import_ctranslate2(att_bundle **out, const char *path, const att_import_options *how,
-                                  att_error *err)
+att_status att_import_ctranslate2(att_bundle **out, const char *path,
+                                  const att_import_options *options, att_error *err)
 {
     folder f = { 0 };
     *out = NULL;
-    bool letters = how->tokens && strcmp(how->tokens, "char") == 0;
-    if (how->tokens && !letters && strcmp(how->tokens, "space") != 0)
+    bool characters = options->tokens && strcmp(options->tokens, "char") == 0;
+    if (options->tokens && !characters && strcmp(options->tokens, "space") != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL, "tokens is '%s', expected space or char",
-                        how->tokens);
+                        options->tokens);
     att_status status = read_folder(&f, path, err);
     if (status == ATT_OK)
-        status = convert(out, &f, path, letters ? ATT_TOKENIZER_CHAR : ATT_TOKENIZER_SPACE, err);
+        status = convert(out, &f, path, characters ? ATT_TOKENIZER_CHAR : ATT_TOKENIZER_SPACE, err);
     folder_free(&f);
     return status;
 }

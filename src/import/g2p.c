@@ -1,13 +1,14 @@
-/* The model by which the Python package g2p_en pronounces words that it does not know: twelve
- * arrays in a .npz file. A GRU reads the letters and the end of the word; another starts in the
- * state where that ended and says phonemes. There is no attention.
+/* Import of the grapheme-to-phoneme model of the Python package g2p_en, which pronounces unknown
+ * words: twelve arrays in a .npz file. A GRU encoder reads the letters and </s>; a GRU decoder
+ * starts from its final state and generates phonemes. There is no attention.
  *
- * Matrices have a row for each result, gates in the order of PyTorch (reset, update, candidate),
- * which is ours, and both products of a gate have a bias. The tokens are not in the file: the
- * program knows them. */
+ * Matrices are [out, in]; the order of the gates is that of PyTorch (reset, update, candidate), as
+ * in our models, and both products of a gate have a bias. The tokens are not in the file, but in
+ * the code of g2p_en. */
 #include "import/g2p.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/quote.h"
 #include "import/model_writer.h"
 #include "import/import.h"
@@ -15,15 +16,14 @@
 
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 /* In the order of the rows of enc_emb. */
 static const char *const letters[] = {
     "<pad>", "<unk>", "</s>", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l",
     "m",     "n",     "o",    "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z",
 };
 
-/* In that of dec_emb: the phonemes of the CMU dictionary, vowels with their stress, by name. */
+/* In the order of the rows of dec_emb: the phonemes of the CMU dictionary, vowels with stress
+ * marks. */
 static const char *const phonemes[] = {
     "<pad>", "<unk>", "<s>", "</s>", "AA0", "AA1", "AA2", "AE0", "AE1", "AE2", "AH0", "AH1", "AH2",
     "AO0",   "AO1",   "AO2", "AW0",  "AW1", "AW2", "AY0", "AY1", "AY2", "B",   "CH",  "D",   "DH",
@@ -41,20 +41,20 @@ enum {
     PHONEME_EOS = 3,
 };
 
-/* What becomes of an array. */
+/* How an array is converted. */
 typedef enum conversion {
     COPY,
     TRANSPOSE,
-    SOURCE_EMBEDDING, /* a row for each */
+    SOURCE_EMBEDDING, /* one row per token */
     TARGET_EMBEDDING,
-    OUTPUT, /* a row for each phoneme, turned */
+    OUTPUT, /* one row per phoneme; transposed */
     OUTPUT_BIAS,
 } conversion;
 
 static const struct tensor_mapping {
     const char *from, *into;
     int rank;
-    conversion manner;
+    conversion conversion;
 } tensor_mappings[] = {
     { "enc_emb", "source.embed", 2, SOURCE_EMBEDDING },
     { "dec_emb", "target.embed", 2, TARGET_EMBEDDING },
@@ -70,26 +70,26 @@ static const struct tensor_mapping {
     { "fc_b", "output.bias", 1, OUTPUT_BIAS },
 };
 
-/* An import under way. */
-typedef struct import {
+/* The state of a conversion. */
+typedef struct converter {
     const att_bundle *weights;
     att_model_writer writer;
     att_imported_vocab letters, phonemes;
     att_error *err;
-} import;
+} converter;
 
-/* Whether the arrays are those of the list and no others. */
-static att_status check_arrays(const import *in)
+/* Refuses missing, unexpected and unknown arrays. */
+static att_status check_arrays(const converter *in)
 {
     char shape[ATT_SHAPE_STRING_SIZE], quoted[ATT_QUOTED_SIZE];
-    for (size_t i = 0; i < COUNT(tensor_mappings); i++) {
+    for (size_t i = 0; i < ATT_COUNT(tensor_mappings); i++) {
         const att_tensor *array = att_bundle_get(in->weights, tensor_mappings[i].from);
         if (!array)
-            return att_fail(in->err, ATT_BAD_INPUT, in->writer.name, "lacks the array '%s'",
+            return att_fail(in->err, ATT_BAD_INPUT, in->writer.name, "the array '%s' is missing",
                             tensor_mappings[i].from);
         if (array->rank != tensor_mappings[i].rank || array->dtype != ATT_F32)
             return att_fail(in->err, ATT_BAD_INPUT, in->writer.name,
-                            "the array '%s' is %s in %s, expected %d dimensions in float",
+                            "the array '%s' is %s of %s, expected %d dimensions of float32",
                             tensor_mappings[i].from,
                             att_shape_to_string(shape, array->rank, array->shape),
                             att_dtype_name(array->dtype), tensor_mappings[i].rank);
@@ -97,28 +97,27 @@ static att_status check_arrays(const import *in)
     for (size_t i = 0; i < att_bundle_count(in->weights); i++) {
         const char *name = att_bundle_name(in->weights, i);
         bool known = false;
-        for (size_t j = 0; j < COUNT(tensor_mappings); j++)
+        for (size_t j = 0; j < ATT_COUNT(tensor_mappings); j++)
             known |= strcmp(tensor_mappings[j].from, name) == 0;
         if (!known)
-            return att_fail(in->err, ATT_BAD_INPUT, in->writer.name,
-                            "what the array '%s' does is not known",
+            return att_fail(in->err, ATT_BAD_INPUT, in->writer.name, "unknown array '%s'",
                             att_quote(quoted, name, strlen(name)));
     }
     return ATT_OK;
 }
 
-/* Words are read in small letters; phonemes are capitals. */
-static att_status make_vocabularies(import *in)
+/* Words are lowercased; phonemes are uppercase. */
+static att_status make_vocabularies(converter *in)
 {
     const att_foreign_vocab source = { .tokens = letters,
-                                       .count = COUNT(letters),
+                                       .count = ATT_COUNT(letters),
                                        .unk_id = LETTER_UNK,
                                        .bos_id = -1,
                                        .eos_id = LETTER_EOS,
                                        .kind = ATT_TOKENIZER_CHAR,
                                        .lowercase = true };
     const att_foreign_vocab target = { .tokens = phonemes,
-                                       .count = COUNT(phonemes),
+                                       .count = ATT_COUNT(phonemes),
                                        .unk_id = PHONEME_UNK,
                                        .bos_id = PHONEME_BOS,
                                        .eos_id = PHONEME_EOS,
@@ -128,23 +127,20 @@ static att_status make_vocabularies(import *in)
     return att_imported_vocab_new(&in->phonemes, &target, in->err);
 }
 
-static att_status add_tensor(const import *in, const struct tensor_mapping *tensor_mapping)
+static att_status add_tensor(const converter *in, const struct tensor_mapping *mapping)
 {
-    const att_tensor *array = att_bundle_get(in->weights, tensor_mapping->from);
-    const att_model_writer *graft = &in->writer;
+    const att_tensor *array = att_bundle_get(in->weights, mapping->from);
+    const att_model_writer *writer = &in->writer;
     att_tensor view = *array;
-    switch (tensor_mapping->manner) {
+    switch (mapping->conversion) {
     case SOURCE_EMBEDDING:
-        return att_model_writer_add_embedding(graft, tensor_mapping->into, array, &in->letters,
-                                              in->err);
+        return att_model_writer_add_embedding(writer, mapping->into, array, &in->letters, in->err);
     case TARGET_EMBEDDING:
-        return att_model_writer_add_embedding(graft, tensor_mapping->into, array, &in->phonemes,
-                                              in->err);
+        return att_model_writer_add_embedding(writer, mapping->into, array, &in->phonemes, in->err);
     case OUTPUT:
-        return att_model_writer_add_output(graft, tensor_mapping->into, array, &in->phonemes,
-                                           in->err);
+        return att_model_writer_add_output(writer, mapping->into, array, &in->phonemes, in->err);
     case OUTPUT_BIAS:
-        return att_model_writer_add_output_bias(graft, tensor_mapping->into, array, &in->phonemes,
+        return att_model_writer_add_output_bias(writer, mapping->into, array, &in->phonemes,
                                                 in->err);
     case TRANSPOSE:
         ATT_TRY(att_tensor_transpose(&view, array, 0, 1, in->err));
@@ -152,16 +148,16 @@ static att_status add_tensor(const import *in, const struct tensor_mapping *tens
     case COPY:
         break;
     }
-    return att_model_writer_add(graft, tensor_mapping->into, &view, in->err);
+    return att_model_writer_add(writer, mapping->into, &view, in->err);
 }
 
-static att_status convert(import *in)
+static att_status convert(converter *in)
 {
     ATT_TRY(check_arrays(in));
     ATT_TRY(make_vocabularies(in));
-    for (size_t i = 0; i < COUNT(tensor_mappings); i++)
+    for (size_t i = 0; i < ATT_COUNT(tensor_mappings); i++)
         ATT_TRY(add_tensor(in, &tensor_mappings[i]));
-    const att_model_writer_setting choices[] = {
+    const att_model_writer_setting settings[] = {
         { "architecture", "rnn", 0 },
         { "rnn-cell", "gru", 0 },
         { "layers", NULL, 1 },
@@ -172,17 +168,17 @@ static att_status convert(import *in)
         { "source-tokens", "char", 0 },
         { "target-tokens", "space", 0 },
     };
-    const att_metadata_entry notes[] = { { "format", "g2p", 0 }, { "weights", "float32", 0 } };
-    const att_model_writer_metadata model = {
-        choices, COUNT(choices), in->letters.vocab, in->phonemes.vocab, notes, COUNT(notes)
-    };
+    const att_metadata_entry metadata[] = { { "format", "g2p", 0 }, { "weights", "float32", 0 } };
+    const att_model_writer_metadata model = { settings,          ATT_COUNT(settings),
+                                              in->letters.vocab, in->phonemes.vocab,
+                                              metadata,          ATT_COUNT(metadata) };
     return att_model_writer_finish(&in->writer, &model, in->err);
 }
 
 att_status att_g2p_convert(att_bundle **out, const att_bundle *weights, const char *name,
                            att_error *err)
 {
-import in = {.weights = weights, .writer = {.name = name }, .err = err };
+    converter in = { .weights = weights, .writer = { .name = name }, .err = err };
     *out = NULL;
     ATT_TRY(att_bundle_new(&in.writer.bundle, err));
     att_status status = convert(&in);
@@ -195,10 +191,10 @@ import in = {.weights = weights, .writer = {.name = name }, .err = err };
     return status;
 }
 
-att_status att_import_g2p(att_bundle **out, const char *path, const att_import_options *how,
+att_status att_import_g2p(att_bundle **out, const char *path, const att_import_options *options,
                           att_error *err)
 {
-    (void)how; /* there is nothing to choose */
+    (void)options; /* this format has no options */
     att_bundle *weights;
     *out = NULL;
     ATT_TRY(att_bundle_load(&weights, path, err));

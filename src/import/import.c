@@ -1,7 +1,8 @@
-/* The formats that can be imported; see import.h. */
+/* The table of import formats, and att_import(), which selects one by name. */
 #include "import/import.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/options.h"
 #include "base/progress.h"
 #include "base/quote.h"
@@ -31,7 +32,7 @@ static const att_importer importers[] = {
       att_import_squeezenet },
 };
 
-enum { IMPORTERS = sizeof importers / sizeof *importers };
+enum { IMPORTERS = ATT_COUNT(importers) };
 
 const att_import_format *att_import_format_get(size_t index)
 {
@@ -53,27 +54,28 @@ static att_status unknown_format(const char *format, att_error *err)
     for (size_t i = 0, length = 0; i < IMPORTERS && length < sizeof all; i++)
         length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i > 0 ? ", " : "",
                                    known[i]);
-    return att_fail(err, ATT_BAD_INPUT, NULL, "unknown format '%s'; there are %s", quoted, all);
+    return att_fail(err, ATT_BAD_INPUT, NULL, "unknown format '%s', expected one of %s", quoted,
+                    all);
 }
 
-static att_status check_options(const att_import_format *format, const att_import_options *how,
+static att_status check_options(const att_import_format *format, const att_import_options *options,
                                 att_error *err)
 {
-    if (how->tokens && !format->has_token_kinds)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the format %s itself says what its tokens are",
-                        format->name);
-    if (how->tokenizer && !format->needs_tokenizer)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the format %s has no tokeniser in another file",
-                        format->name);
+    if (options->tokens && !format->has_token_kinds)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "the tokens option does not apply to the format %s", format->name);
+    if (options->tokenizer && !format->needs_tokenizer)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "the tokenizer option does not apply to the format %s", format->name);
     return ATT_OK;
 }
 
 att_status att_import(att_bundle **out, const char *format, const char *path,
-                      const att_import_options *how, att_error *err)
+                      const att_import_options *options, att_error *err)
 {
     att_import_options resolved;
     *out = NULL;
-    ATT_TRY(ATT_OPTIONS_COPY(att_import_options, &resolved, how, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_import_options, &resolved, options, err));
     for (size_t i = 0; i < IMPORTERS; i++) {
         if (strcmp(importers[i].format.name, format) != 0)
             continue;

@@ -1,58 +1,57 @@
-/* Checkpoints of llama2.c: decoders with RMS norms before each part, rotary positions, gated units,
- * grouped heads and no biases.
+/* Import of llama2.c checkpoints: pre-norm decoders with RMS norm, rotary position embedding
+ * (RoPE), SwiGLU, grouped-query attention and no biases.
  *
- * Two things stand otherwise there. Columns that turn together lie beside each other in a head, and
- * ours half a head apart: queries and keys are made in our order, which leaves all their products
- * as they were. And matrices have a row for each result. */
+ * Two layouts differ. RoPE rotates adjacent columns of a head there, and columns half a head apart
+ * in our models: queries and keys are permuted alike, which leaves their dot products unchanged.
+ * And matrices are [out, in] there, [in, out] here. */
 #include "import/llama2c.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "import/model_writer.h"
 #include "import/llama2c_file.h"
-#include "import/llama2c_tokens.h"
+#include "import/llama2c_tokenizer.h"
 #include "tensor/tensor.h"
 
 #include <stdio.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
 enum { MAX_NAME = 64 };
 
-/* An import under way. */
-typedef struct import {
+/* The state of a conversion. */
+typedef struct converter {
     att_llama_file file;
     att_vocab *vocab;
     att_model_writer writer;
     att_error *err;
-} import;
+} converter;
 
 /* ---- tensors */
 
-static att_status add(const import *in, const char *name, int rank, int64_t rows, int64_t columns,
-                      const float *values)
+static att_status add(const converter *in, const char *name, int rank, int64_t rows,
+                      int64_t columns, const float *values)
 {
     att_tensor view = att_tensor_view(values, ATT_F32, rank, (const int64_t[]){ rows, columns });
     return att_model_writer_add(&in->writer, name, &view, in->err);
 }
 
-/* A matrix of `rows` results, turned. */
-static att_status add_transposed(const import *in, const char *name, int64_t rows, int64_t columns,
-                                 const float *values)
+/* Adds the transpose of a matrix [rows, columns]. */
+static att_status add_transposed(const converter *in, const char *name, int64_t rows,
+                                 int64_t columns, const float *values)
 {
-    att_tensor turned,
+    att_tensor transposed,
         view = att_tensor_view(values, ATT_F32, 2, (const int64_t[]){ rows, columns });
-    ATT_TRY(att_tensor_transpose(&turned, &view, 0, 1, in->err));
-    return att_model_writer_add(&in->writer, name, &turned, in->err);
+    ATT_TRY(att_tensor_transpose(&transposed, &view, 0, 1, in->err));
+    return att_model_writer_add(&in->writer, name, &transposed, in->err);
 }
 
-/* Matrices of as many columns below each other, which become one with all results side by side. */
+/* A matrix [out, in] that becomes some columns of a matrix [in, out]. */
 typedef struct matrix_block {
     const float *values; /* [rows, columns] */
     int64_t rows;
-    int64_t head_size; /* rows that turn as one head; 0: they do not */
+    int64_t head_size; /* rows per head, if RoPE applies; else 0 */
 } matrix_block;
 
-/* Which row of a head that turns our row i is: the first of each pair, then the second. */
+/* The row of the file for our row i: the first of each rotated pair, then the second. */
 static int64_t rope_row(const matrix_block *b, int64_t i)
 {
     if (b->head_size == 0)
@@ -61,7 +60,7 @@ static int64_t rope_row(const matrix_block *b, int64_t i)
     return i - within + (within < half ? 2 * within : 2 * (within - half) + 1);
 }
 
-static att_status add_blocks(const import *in, const char *name, const matrix_block *blocks,
+static att_status add_blocks(const converter *in, const char *name, const matrix_block *blocks,
                              size_t count, int64_t columns)
 {
     int64_t rows = 0, first = 0;
@@ -80,16 +79,16 @@ static att_status add_blocks(const import *in, const char *name, const matrix_bl
     return status;
 }
 
-static const char *named(char room[MAX_NAME], int64_t layer, const char *name)
+static const char *tensor_name(char out[MAX_NAME], int64_t layer, const char *name)
 {
-    snprintf(room, MAX_NAME, "decoder.%d.%s", (int)layer, name);
-    return room;
+    snprintf(out, MAX_NAME, "decoder.%d.%s", (int)layer, name);
+    return out;
 }
 
-static att_status add_layer(const import *in, int64_t i)
+static att_status add_layer(const converter *in, int64_t i)
 {
     const att_llama_file *f = &in->file;
-    int64_t width = f->hidden_size, keys = f->kv_size, between = f->ffn_size;
+    int64_t width = f->hidden_size, keys = f->kv_size, ffn = f->ffn_size;
     char name[MAX_NAME];
     const matrix_block heads[] = {
         { f->arrays[ATT_LLAMA_QUERY] + i * width * width, width, f->head_size },
@@ -97,22 +96,23 @@ static att_status add_layer(const import *in, int64_t i)
         { f->arrays[ATT_LLAMA_VALUE] + i * keys * width, keys, 0 },
     };
     const matrix_block gated[] = {
-        { f->arrays[ATT_LLAMA_GATE] + i * between * width, between, 0 },
-        { f->arrays[ATT_LLAMA_UP] + i * between * width, between, 0 },
+        { f->arrays[ATT_LLAMA_GATE] + i * ffn * width, ffn, 0 },
+        { f->arrays[ATT_LLAMA_UP] + i * ffn * width, ffn, 0 },
     };
-    ATT_TRY(add(in, named(name, i, "self.norm.gain"), 1, width, 1,
+    ATT_TRY(add(in, tensor_name(name, i, "self.norm.gain"), 1, width, 1,
                 f->arrays[ATT_LLAMA_ATTENTION_NORM] + i * width));
-    ATT_TRY(add_blocks(in, named(name, i, "self.query_key_value"), heads, COUNT(heads), width));
-    ATT_TRY(add_transposed(in, named(name, i, "self.out"), width, width,
+    ATT_TRY(add_blocks(in, tensor_name(name, i, "self.query_key_value"), heads, ATT_COUNT(heads),
+                       width));
+    ATT_TRY(add_transposed(in, tensor_name(name, i, "self.out"), width, width,
                            f->arrays[ATT_LLAMA_OUT] + i * width * width));
-    ATT_TRY(add(in, named(name, i, "feed.norm.gain"), 1, width, 1,
+    ATT_TRY(add(in, tensor_name(name, i, "feed.norm.gain"), 1, width, 1,
                 f->arrays[ATT_LLAMA_FFN_NORM] + i * width));
-    ATT_TRY(add_blocks(in, named(name, i, "feed.first"), gated, COUNT(gated), width));
-    return add_transposed(in, named(name, i, "feed.second"), width, between,
-                          f->arrays[ATT_LLAMA_DOWN] + i * width * between);
+    ATT_TRY(add_blocks(in, tensor_name(name, i, "feed.first"), gated, ATT_COUNT(gated), width));
+    return add_transposed(in, tensor_name(name, i, "feed.second"), width, ffn,
+                          f->arrays[ATT_LLAMA_DOWN] + i * width * ffn);
 }
 
-static att_status add_tensors(const import *in)
+static att_status add_tensors(const converter *in)
 {
     const att_llama_file *f = &in->file;
     ATT_TRY(
@@ -126,12 +126,12 @@ static att_status add_tensors(const import *in)
                           f->arrays[ATT_LLAMA_OUTPUT]);
 }
 
-/* ---- all of it */
+/* ---- the model */
 
-static att_status finish(const import *in)
+static att_status finish(const converter *in)
 {
     const att_llama_file *f = &in->file;
-    const att_model_writer_setting choices[] = {
+    const att_model_writer_setting settings[] = {
         { "task", "lm", 0 },
         { "architecture", "transformer", 0 },
         { "layers", NULL, f->layers },
@@ -149,20 +149,21 @@ static att_status finish(const import *in)
         { "tokens", "bpe", 0 },
         { "sequence-length", NULL, f->context_length },
     };
-    const att_metadata_entry notes[] = { { "format", "llama2c", 0 }, { "weights", "float32", 0 } };
-    const att_model_writer_metadata model = { .settings = choices,
-                                              .setting_count = COUNT(choices),
+    const att_metadata_entry metadata[] = { { "format", "llama2c", 0 },
+                                            { "weights", "float32", 0 } };
+    const att_model_writer_metadata model = { .settings = settings,
+                                              .setting_count = ATT_COUNT(settings),
                                               .target_vocab = in->vocab,
-                                              .entries = notes,
-                                              .entry_count = COUNT(notes) };
+                                              .entries = metadata,
+                                              .entry_count = ATT_COUNT(metadata) };
     return att_model_writer_finish(&in->writer, &model, in->err);
 }
 
-static att_status convert(import *in, const att_llama_bytes *weights,
-                          const att_llama_bytes *tokeniser)
+static att_status convert(converter *in, const att_llama_bytes *weights,
+                          const att_llama_bytes *tokenizer)
 {
     ATT_TRY(att_llama_read(&in->file, weights, in->err));
-    ATT_TRY(att_llama_tokenizer_vocab(&in->vocab, tokeniser, in->file.vocab_size, in->err));
+    ATT_TRY(att_llama_tokenizer_vocab(&in->vocab, tokenizer, in->file.vocab_size, in->err));
     att_vocab_set_whole_text(in->vocab);
     att_vocab_set_prepend_bos(in->vocab);
     ATT_TRY(add_tensors(in));
@@ -170,12 +171,12 @@ static att_status convert(import *in, const att_llama_bytes *weights,
 }
 
 att_status att_llama_convert(att_bundle **out, const att_llama_bytes *weights,
-                             const att_llama_bytes *tokeniser, att_error *err)
+                             const att_llama_bytes *tokenizer, att_error *err)
 {
-import in = {.writer = {.name = weights->name }, .err = err };
+    converter in = { .writer = { .name = weights->name }, .err = err };
     *out = NULL;
     ATT_TRY(att_bundle_new(&in.writer.bundle, err));
-    att_status status = convert(&in, weights, tokeniser);
+    att_status status = convert(&in, weights, tokenizer);
     att_llama_free(&in.file);
     att_vocab_free(in.vocab);
     if (status == ATT_OK)

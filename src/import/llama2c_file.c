@@ -1,19 +1,20 @@
-/* The numbers of a llama2.c checkpoint; see llama2c_file.h. */
+/* Reads the header and the arrays of a llama2.c checkpoint. */
 #include "import/llama2c_file.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/byte_reader.h"
 
 #include <inttypes.h>
 
 enum {
-    MAX_HEADER_VALUE = 1 << 20, /* of any number in the header: products of three stay below 2^63 */
-    MAGIC = 0x616B3432,         /* "ak42": what formats with a version begin with */
+    MAX_HEADER_VALUE = 1 << 20, /* so that products of three stay below 2^63 */
+    MAGIC = 0x616B3432,         /* "ak42": the start of the formats with a version */
     QUANTIZED_FORMAT = 2,
 };
 
-/* The header: where each number goes and what it is called there. */
+/* The header fields in order, by their names in llama2.c. */
 static const struct field {
     const char *name;
     size_t offset;
@@ -26,14 +27,14 @@ static const struct field {
     { "vocab_size", offsetof(att_llama_file, vocab_size) },
     { "seq_len", offsetof(att_llama_file, context_length) },
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
+enum { FIELDS = ATT_COUNT(fields) };
 
-/* A vocabulary is told as a number below 0 where the output layer is not the embedding. */
+/* A negative vocabulary size means that the output layer is not tied to the embedding. */
 static att_status read_field(att_llama_file *file, const struct field *field,
                              att_byte_reader *bytes, att_error *err)
 {
     uint32_t bits;
-    ATT_TRY(att_byte_reader_uint(bytes, &bits, 4, "its header", err));
+    ATT_TRY(att_byte_reader_uint(bytes, &bits, 4, "the header", err));
     int64_t value = (int32_t)bits;
     if (field->offset == offsetof(att_llama_file, vocab_size)) {
         file->tied = value > 0;
@@ -41,7 +42,7 @@ static att_status read_field(att_llama_file *file, const struct field *field,
     }
     if (value < 1 || value > MAX_HEADER_VALUE)
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "is no checkpoint of llama2.c: its %s would be %" PRId64, field->name,
+                        "is not a llama2.c checkpoint: its header has %s %" PRId64, field->name,
                         value);
     *(int64_t *)((char *)file + field->offset) = value;
     return ATT_OK;
@@ -53,9 +54,9 @@ static att_status refuse_versions(const att_byte_reader *bytes, att_error *err)
         return ATT_OK;
     uint32_t version = att_read_uint_le(bytes->data + 4, 4);
     return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                    "is a checkpoint of llama2.c in version %u%s; the format without a version is "
-                    "read (export.py --version 0)",
-                    version, version == QUANTIZED_FORMAT ? ", which is quantised" : "");
+                    "is a llama2.c checkpoint of version %u%s, expected version 0 (export.py "
+                    "--version 0)",
+                    version, version == QUANTIZED_FORMAT ? " (quantized)" : "");
 }
 
 static att_status read_header(att_llama_file *file, att_byte_reader *bytes, att_error *err)
@@ -66,21 +67,21 @@ static att_status read_header(att_llama_file *file, att_byte_reader *bytes, att_
     if (file->hidden_size % file->heads != 0 || file->heads % file->kv_heads != 0 ||
         file->hidden_size / file->heads % 2 != 0)
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "is no checkpoint of llama2.c: %" PRId64 " columns, %" PRId64
-                        " heads and %" PRId64 " heads of keys do not go together",
+                        "is not a llama2.c checkpoint: its header has dim %" PRId64
+                        ", n_heads %" PRId64 " and n_kv_heads %" PRId64,
                         file->hidden_size, file->heads, file->kv_heads);
     file->head_size = file->hidden_size / file->heads;
     file->kv_size = file->kv_heads * file->head_size;
     return ATT_OK;
 }
 
-/* How many numbers each array has. */
+/* The number of floats in each array. */
 static void count_arrays(int64_t counts[ATT_LLAMA_ARRAY_COUNT], const att_llama_file *f)
 {
     int64_t square = f->layers * f->hidden_size * f->hidden_size,
             key = f->layers * f->kv_size * f->hidden_size;
-    int64_t feed = f->layers * f->ffn_size * f->hidden_size, norm = f->layers * f->hidden_size;
-    int64_t table = f->vocab_size * f->hidden_size, turns = f->context_length * f->head_size / 2;
+    int64_t ffn = f->layers * f->ffn_size * f->hidden_size, norm = f->layers * f->hidden_size;
+    int64_t table = f->vocab_size * f->hidden_size, rope = f->context_length * f->head_size / 2;
     const int64_t all[ATT_LLAMA_ARRAY_COUNT] = {
         [ATT_LLAMA_EMBEDDING] = table,
         [ATT_LLAMA_ATTENTION_NORM] = norm,
@@ -89,12 +90,12 @@ static void count_arrays(int64_t counts[ATT_LLAMA_ARRAY_COUNT], const att_llama_
         [ATT_LLAMA_VALUE] = key,
         [ATT_LLAMA_OUT] = square,
         [ATT_LLAMA_FFN_NORM] = norm,
-        [ATT_LLAMA_GATE] = feed,
-        [ATT_LLAMA_DOWN] = feed,
-        [ATT_LLAMA_UP] = feed,
+        [ATT_LLAMA_GATE] = ffn,
+        [ATT_LLAMA_DOWN] = ffn,
+        [ATT_LLAMA_UP] = ffn,
         [ATT_LLAMA_FINAL_NORM] = f->hidden_size,
-        [ATT_LLAMA_ROPE_COS] = turns,
-        [ATT_LLAMA_ROPE_SIN] = turns,
+        [ATT_LLAMA_ROPE_COS] = rope,
+        [ATT_LLAMA_ROPE_SIN] = rope,
         [ATT_LLAMA_OUTPUT] = f->tied ? 0 : table,
     };
     for (int i = 0; i < ATT_LLAMA_ARRAY_COUNT; i++)
@@ -110,7 +111,7 @@ static att_status read_arrays(att_llama_file *file, att_byte_reader *bytes, att_
     if ((uint64_t)total > SIZE_MAX / sizeof(float) ||
         att_byte_reader_left(bytes) != (size_t)total * sizeof(float))
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "has %zu bytes after its header, which asks for %" PRId64 " floats",
+                        "has %zu bytes after its header, expected %" PRId64 " floats",
                         att_byte_reader_left(bytes), total);
     file->values = att_alloc((size_t)total, sizeof *file->values);
     if (!file->values)

@@ -1,4 +1,4 @@
-/* A checkpoint of llama2.c and its tokeniser, which is another file; see llama2c.h. */
+/* Reads the files of a llama2.c model: the checkpoint and its tokenizer. */
 #include "import/llama2c.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 
 enum { MAX_TOKENIZER_SIZE = 1 << 28 }; /* bytes */
 
-/* Beside the weights: tokenizer.bin, or tok512.bin for a vocabulary of 512. */
+/* In the folder of the weights: tok512.bin for a vocabulary of 512 tokens, else tokenizer.bin. */
 static att_status find_tokenizer(att_string *out, const char *path, int64_t vocabulary,
                                  att_error *err)
 {
@@ -28,44 +28,44 @@ static att_status find_tokenizer(att_string *out, const char *path, int64_t voca
     if (access(out->data, F_OK) == 0)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, path,
-                    "its tokeniser is neither tok%lld.bin nor tokenizer.bin beside it, and none "
-                    "was given",
+                    "expected tok%lld.bin or tokenizer.bin in the same folder, or the option "
+                    "tokenizer",
                     (long long)vocabulary);
 }
 
 static att_status tokenizer_path(att_string *out, const att_llama_bytes *weights,
-                                 const att_import_options *how, att_error *err)
+                                 const att_import_options *options, att_error *err)
 {
     int64_t vocabulary;
     ATT_TRY(att_llama_vocab_size(&vocabulary, weights, err));
-    if (!how->tokenizer)
+    if (!options->tokenizer)
         return find_tokenizer(out, weights->name, vocabulary, err);
-    return att_string_puts(out, how->tokenizer) == ATT_OK ? ATT_OK : att_fail_memory(err);
+    return att_string_puts(out, options->tokenizer) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
-/* What is read of both. */
+/* The contents of both files. */
 typedef struct files {
     att_string weights, tokenizer, tokenizer_path;
 } files;
 
 static att_status import_files(att_bundle **out, files *f, const char *path,
-                               const att_import_options *how, att_error *err)
+                               const att_import_options *options, att_error *err)
 {
     ATT_TRY(att_file_read(&f->weights, path, SIZE_MAX, err));
     const att_llama_bytes weights = { path, f->weights.data, f->weights.length };
-    ATT_TRY(tokenizer_path(&f->tokenizer_path, &weights, how, err));
+    ATT_TRY(tokenizer_path(&f->tokenizer_path, &weights, options, err));
     ATT_TRY(att_file_read(&f->tokenizer, f->tokenizer_path.data, MAX_TOKENIZER_SIZE, err));
-    const att_llama_bytes tokeniser = { f->tokenizer_path.data, f->tokenizer.data,
+    const att_llama_bytes tokenizer = { f->tokenizer_path.data, f->tokenizer.data,
                                         f->tokenizer.length };
-    return att_llama_convert(out, &weights, &tokeniser, err);
+    return att_llama_convert(out, &weights, &tokenizer, err);
 }
 
-att_status att_import_llama2c(att_bundle **out, const char *path, const att_import_options *how,
+att_status att_import_llama2c(att_bundle **out, const char *path, const att_import_options *options,
                               att_error *err)
 {
     files f = { 0 };
     *out = NULL;
-    att_status status = import_files(out, &f, path, how, err);
+    att_status status = import_files(out, &f, path, options, err);
     att_string_free(&f.weights);
     att_string_free(&f.tokenizer);
     att_string_free(&f.tokenizer_path);

@@ -1,4 +1,5 @@
-/* Foreign weights as the contents of a model file; see graft.h. */
+/* Writes imported weights as the contents of a model file, with token rows in the order of our ids.
+ */
 #include "import/model_writer.h"
 
 #include "base/alloc.h"
@@ -10,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A score so low that its token has the probability 0 exactly. */
+/* A logit so low that softmax gives exactly 0. */
 #define IMPOSSIBLE_LOGIT (-1e9f)
 
-/* ---- words */
+/* ---- vocabularies */
 
 static bool is_special_token(const att_foreign_vocab *foreign, size_t row)
 {
@@ -27,8 +28,8 @@ att_status att_imported_vocab_new(att_imported_vocab *out, const att_foreign_voc
     size_t count = 0;
     *out = (att_imported_vocab){ .file_rows = att_alloc(foreign->count + ATT_ID_FIRST,
                                                         sizeof *out->file_rows) };
-    const char **own = att_alloc(foreign->count, sizeof *own);
-    att_status status = own && out->file_rows ? ATT_OK : att_fail_memory(err);
+    const char **tokens = att_alloc(foreign->count, sizeof *tokens);
+    att_status status = tokens && out->file_rows ? ATT_OK : att_fail_memory(err);
     if (status == ATT_OK) {
         out->file_rows[ATT_ID_UNK] = foreign->unk_id;
         out->file_rows[ATT_ID_BOS] = foreign->bos_id;
@@ -36,92 +37,94 @@ att_status att_imported_vocab_new(att_imported_vocab *out, const att_foreign_voc
         for (size_t i = 0; i < foreign->count; i++)
             if (!is_special_token(foreign, i)) {
                 out->file_rows[ATT_ID_FIRST + count] = (int32_t)i;
-                own[count++] = foreign->tokens[i];
+                tokens[count++] = foreign->tokens[i];
             }
         out->count = count + ATT_ID_FIRST;
         out->file_row_count = foreign->count;
-        status =
-            att_vocab_from_tokens(&out->vocab, foreign->kind, foreign->lowercase, own, count, err);
+        status = att_vocab_from_tokens(&out->vocab, foreign->kind, foreign->lowercase, tokens,
+                                       count, err);
     }
-    att_free(own);
+    att_free(tokens);
     if (status != ATT_OK)
         att_imported_vocab_free(out);
     return status;
 }
 
-void att_imported_vocab_free(att_imported_vocab *words)
+void att_imported_vocab_free(att_imported_vocab *imported)
 {
-    att_vocab_free(words->vocab);
-    att_free(words->file_rows);
-    *words = (att_imported_vocab){ 0 };
+    att_vocab_free(imported->vocab);
+    att_free(imported->file_rows);
+    *imported = (att_imported_vocab){ 0 };
 }
 
 /* ---- tensors */
 
-att_status att_model_writer_add(const att_model_writer *graft, const char *into,
+att_status att_model_writer_add(const att_model_writer *writer, const char *into,
                                 const att_tensor *values, att_error *err)
 {
     ATT_TRY(att_progress_check(err));
-    return att_bundle_add(graft->bundle, into, values, err);
+    return att_bundle_add(writer->bundle, into, values, err);
 }
 
-/* Rows of a table or numbers of a vector, by words; `missing` for those that the file lacks. */
+/* The rows of a table, or the elements of a vector, in the order of our ids; `missing` for tokens
+ * that the file lacks. */
 static att_status gather_by_vocab(att_tensor *out, const att_tensor *from,
-                                  const att_imported_vocab *words, float missing, att_error *err)
+                                  const att_imported_vocab *imported, float missing, att_error *err)
 {
-    int64_t shape[2] = { (int64_t)words->count, from->rank > 1 ? from->shape[1] : 1 };
+    int64_t shape[2] = { (int64_t)imported->count, from->rank > 1 ? from->shape[1] : 1 };
     size_t width = (size_t)shape[1];
     ATT_TRY(att_tensor_new_uninitialized(out, ATT_F32, from->rank, shape, err));
     float *to = out->data;
-    for (size_t i = 0; i < words->count; i++)
+    for (size_t i = 0; i < imported->count; i++)
         for (size_t j = 0; j < width; j++)
             to[i * width + j] =
-                words->file_rows[i] < 0
+                imported->file_rows[i] < 0
                     ? missing
-                    : ((const float *)from->data)[(size_t)words->file_rows[i] * width + j];
+                    : ((const float *)from->data)[(size_t)imported->file_rows[i] * width + j];
     return ATT_OK;
 }
 
-/* Adds them, `turned` into columns if asked for. */
-static att_status add_by_vocab(const att_model_writer *graft, const char *into,
-                               const att_tensor *from, const att_imported_vocab *words,
-                               float missing, bool turned, att_error *err)
+/* Adds the gathered rows, `transposed` if asked for. */
+static att_status add_by_vocab(const att_model_writer *writer, const char *into,
+                               const att_tensor *from, const att_imported_vocab *imported,
+                               float missing, bool transposed, att_error *err)
 {
-    att_tensor picked, view;
-    if (from->rank < 1 || from->rank > 2 || from->shape[0] != (int64_t)words->file_row_count) {
+    att_tensor gathered, view;
+    if (from->rank < 1 || from->rank > 2 || from->shape[0] != (int64_t)imported->file_row_count) {
         char found[ATT_SHAPE_STRING_SIZE];
-        return att_fail(err, ATT_BAD_INPUT, graft->name,
-                        "what is to become '%s' is %s, and there are %zu tokens", into,
-                        att_shape_to_string(found, from->rank, from->shape), words->file_row_count);
+        return att_fail(err, ATT_BAD_INPUT, writer->name,
+                        "the array for '%s' is %s, expected one row for each of %zu tokens", into,
+                        att_shape_to_string(found, from->rank, from->shape),
+                        imported->file_row_count);
     }
-    ATT_TRY(gather_by_vocab(&picked, from, words, missing, err));
-    view = picked;
-    att_status status = turned ? att_tensor_transpose(&view, &picked, 0, 1, err) : ATT_OK;
+    ATT_TRY(gather_by_vocab(&gathered, from, imported, missing, err));
+    view = gathered;
+    att_status status = transposed ? att_tensor_transpose(&view, &gathered, 0, 1, err) : ATT_OK;
     if (status == ATT_OK)
-        status = att_model_writer_add(graft, into, &view, err);
-    att_tensor_free(&picked);
+        status = att_model_writer_add(writer, into, &view, err);
+    att_tensor_free(&gathered);
     return status;
 }
 
-att_status att_model_writer_add_embedding(const att_model_writer *graft, const char *into,
-                                          const att_tensor *table, const att_imported_vocab *words,
-                                          att_error *err)
+att_status att_model_writer_add_embedding(const att_model_writer *writer, const char *into,
+                                          const att_tensor *table,
+                                          const att_imported_vocab *imported, att_error *err)
 {
-    return add_by_vocab(graft, into, table, words, 0, false, err);
+    return add_by_vocab(writer, into, table, imported, 0, false, err);
 }
 
-att_status att_model_writer_add_output(const att_model_writer *graft, const char *into,
-                                       const att_tensor *table, const att_imported_vocab *words,
+att_status att_model_writer_add_output(const att_model_writer *writer, const char *into,
+                                       const att_tensor *table, const att_imported_vocab *imported,
                                        att_error *err)
 {
-    return add_by_vocab(graft, into, table, words, 0, true, err);
+    return add_by_vocab(writer, into, table, imported, 0, true, err);
 }
 
-att_status att_model_writer_add_output_bias(const att_model_writer *graft, const char *into,
-                                            const att_tensor *bias, const att_imported_vocab *words,
-                                            att_error *err)
+att_status att_model_writer_add_output_bias(const att_model_writer *writer, const char *into,
+                                            const att_tensor *bias,
+                                            const att_imported_vocab *imported, att_error *err)
 {
-    return add_by_vocab(graft, into, bias, words, IMPOSSIBLE_LOGIT, false, err);
+    return add_by_vocab(writer, into, bias, imported, IMPOSSIBLE_LOGIT, false, err);
 }
 
 /* ---- the model */
@@ -130,33 +133,33 @@ static att_status apply_settings(att_settings *settings, const att_model_writer_
                                  att_error *err)
 {
     for (size_t i = 0; i < model->setting_count; i++) {
-        const att_model_writer_setting *choice = &model->settings[i];
+        const att_model_writer_setting *setting = &model->settings[i];
         char number[24];
-        snprintf(number, sizeof number, "%" PRId64, choice->number);
-        ATT_TRY(att_settings_set_from(settings, choice->key, choice->value ? choice->value : number,
-                                      ATT_FROM_MODEL, err));
+        snprintf(number, sizeof number, "%" PRId64, setting->number);
+        ATT_TRY(att_settings_set_from(
+            settings, setting->key, setting->value ? setting->value : number, ATT_FROM_MODEL, err));
     }
     return ATT_OK;
 }
 
-/* Loading proves that the bundle is a model; the model itself is not needed. */
-static att_status check_loads(const att_model_writer *graft, att_error *err)
+/* Checks that the bundle loads as a model, and discards the model. */
+static att_status check_loads(const att_model_writer *writer, att_error *err)
 {
     att_model *model;
-    att_status status = att_model_from_bundle(&model, graft->bundle, graft->name, err);
+    att_status status = att_model_from_bundle(&model, writer->bundle, writer->name, err);
     att_model_free(model);
     return status;
 }
 
-att_status att_model_writer_finish(const att_model_writer *graft,
+att_status att_model_writer_finish(const att_model_writer *writer,
                                    const att_model_writer_metadata *model, att_error *err)
 {
     att_settings *settings;
-    att_string notes = { 0 };
+    att_string import_json = { 0 };
     ATT_TRY(att_settings_new(&settings, NULL, err));
     att_status status = apply_settings(settings, model, err);
     if (status == ATT_OK)
-        status = att_metadata_write(&notes, model->entries, model->entry_count, err);
+        status = att_metadata_write(&import_json, model->entries, model->entry_count, err);
     if (status == ATT_OK) {
         const att_model_metadata meta = {
             .architecture =
@@ -164,11 +167,11 @@ att_status att_model_writer_finish(const att_model_writer *graft,
             .settings = settings,
             .source_vocab = model->source_vocab,
             .target_vocab = model->target_vocab,
-            .import_json = notes.data
+            .import_json = import_json.data
         };
-        status = att_model_set_metadata(graft->bundle, &meta, err);
+        status = att_model_set_metadata(writer->bundle, &meta, err);
     }
-    att_string_free(&notes);
+    att_string_free(&import_json);
     att_settings_free(settings);
-    return status == ATT_OK ? check_loads(graft, err) : status;
+    return status == ATT_OK ? check_loads(writer, err) : status;
 }

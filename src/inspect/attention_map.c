@@ -1,5 +1,6 @@
-/* What one attention of a Transformer looks at in a line, for whoever works it out or draws it; see
- * look.h and attend.h. */
+/* The attention weights of one block of a Transformer for one input line: computed once with a
+ * probe on the block, for a worksheet (head_sheet.c) or as an attention map to draw
+ * (att_model_attention_map). */
 #include "inspect/attention_map.h"
 
 #include "base/alloc.h"
@@ -7,25 +8,24 @@
 
 #include <string.h>
 
-/* ---- the choice */
+/* ---- selection of the layer and the head */
 
-static att_status fail_out_of_range(const char *what, int64_t asked, int64_t most, att_error *err)
+static att_status fail_out_of_range(const char *what, int64_t index, int64_t count, att_error *err)
 {
     return att_fail(err, ATT_BAD_INPUT, NULL, "there is no %s %lld: the model has %lld", what,
-                    (long long)asked, (long long)most);
+                    (long long)index, (long long)count);
 }
 
 static att_status choose_layer(att_attention_capture *l, const att_head_selection *which,
-                               int64_t usual, att_error *err)
+                               int64_t default_layer, att_error *err)
 {
     const att_settings *settings = l->model->settings;
     if (l->model->architecture != &att_transformer_architecture)
-        return att_fail(
-            err, ATT_BAD_INPUT, NULL,
-            "the model is %s: heads can be looked at in a transformer that answers lines",
-            l->model->architecture->name);
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "expected an encoder-decoder transformer, found architecture %s",
+                        l->model->architecture->name);
     int64_t layers = l->part == ATT_BLOCK_ENCODER ? settings->layers : settings->decoder_layers;
-    int64_t layer = which->layer > 0 ? which->layer : usual > 0 ? usual : layers;
+    int64_t layer = which->layer > 0 ? which->layer : default_layer > 0 ? default_layer : layers;
     if (layer > layers)
         return fail_out_of_range("layer", layer, layers, err);
     if (which->head > settings->heads)
@@ -36,44 +36,44 @@ static att_status choose_layer(att_attention_capture *l, const att_head_selectio
 
 /* ---- tokens */
 
-static att_status take_target(att_attention_capture *l, const att_head_selection *which,
-                              att_error *err)
+static att_status encode_target(att_attention_capture *l, const att_head_selection *which,
+                                att_error *err)
 {
     if (att_ids_add(&l->target, ATT_ID_BOS) != ATT_OK)
         return att_fail_memory(err);
     if (l->part == ATT_BLOCK_ENCODER)
         return ATT_OK;
-    const att_vocab *words = l->model->target_vocab;
+    const att_vocab *vocab = l->model->target_vocab;
     if (which->target)
-        return att_vocab_encode(words, NULL, &l->target, which->target, strlen(which->target), err);
-    att_outputs *answers;
-    const att_generate_options how = ATT_INIT(att_generate_options);
-    ATT_TRY(att_model_generate(&answers, l->model, &which->input, 1, &how, err));
-    const char *text = att_outputs_get(answers, 0)->text;
-    att_status status = att_vocab_encode(words, NULL, &l->target, text, strlen(text), err);
-    att_outputs_free(answers);
+        return att_vocab_encode(vocab, NULL, &l->target, which->target, strlen(which->target), err);
+    att_outputs *outputs;
+    const att_generate_options greedy = ATT_INIT(att_generate_options);
+    ATT_TRY(att_model_generate(&outputs, l->model, &which->input, 1, &greedy, err));
+    const char *text = att_outputs_get(outputs, 0)->text;
+    att_status status = att_vocab_encode(vocab, NULL, &l->target, text, strlen(text), err);
+    att_outputs_free(outputs);
     return status;
 }
 
-static att_status take_tokens(att_attention_capture *l, const att_head_selection *which,
-                              size_t most, att_error *err)
+static att_status encode_tokens(att_attention_capture *l, const att_head_selection *which,
+                                size_t max_tokens, att_error *err)
 {
     ATT_TRY(att_vocab_encode(l->model->source_vocab, NULL, &l->source, which->input,
                              strlen(which->input), err));
-    ATT_TRY(take_target(l, which, err));
+    ATT_TRY(encode_target(l, which, err));
     if (l->source.count == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
-    if (most > 0 && (l->source.count > most || l->target.count > most))
+    if (max_tokens > 0 && (l->source.count > max_tokens || l->target.count > max_tokens))
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the line has %zu source and %zu target tokens, too many for a sheet: at "
-                        "most %zu",
-                        l->source.count, l->target.count, most);
+                        "the line has %zu source and %zu target tokens; a worksheet takes at most "
+                        "%zu",
+                        l->source.count, l->target.count, max_tokens);
     return ATT_OK;
 }
 
-/* ---- the model at work */
+/* ---- the forward pass */
 
-/* Runs the model once over the line, with an eye on the layer. */
+/* Runs the model once over the line; the probe records the inputs and the weights of the layer. */
 static att_status run_model(att_attention_capture *l, att_error *err)
 {
     const int64_t lengths[] = { (int64_t)l->source.count, (int64_t)l->target.count };
@@ -93,44 +93,44 @@ static att_status run_model(att_attention_capture *l, att_error *err)
     return att_tape_status(l->tape, err);
 }
 
-att_status att_attention_capture_run(att_attention_capture *looking, const att_model *model,
-                                     const att_head_selection *which, int64_t usual, size_t most,
-                                     att_error *err)
+att_status att_attention_capture_run(att_attention_capture *capture, const att_model *model,
+                                     const att_head_selection *which, int64_t default_layer,
+                                     size_t max_tokens, att_error *err)
 {
-    *looking = (att_attention_capture){ .model = model, .part = which->block };
-    ATT_TRY(choose_layer(looking, which, usual, err));
-    ATT_TRY(take_tokens(looking, which, most, err));
-    ATT_TRY(att_tape_new(&looking->tape, &model->params, err));
-    return run_model(looking, err);
+    *capture = (att_attention_capture){ .model = model, .part = which->block };
+    ATT_TRY(choose_layer(capture, which, default_layer, err));
+    ATT_TRY(encode_tokens(capture, which, max_tokens, err));
+    ATT_TRY(att_tape_new(&capture->tape, &model->params, err));
+    return run_model(capture, err);
 }
 
-void att_attention_capture_free(att_attention_capture *looking)
+void att_attention_capture_free(att_attention_capture *capture)
 {
-    att_tape_free(looking->tape);
-    att_ids_free(&looking->source);
-    att_ids_free(&looking->target);
+    att_tape_free(capture->tape);
+    att_ids_free(&capture->source);
+    att_ids_free(&capture->target);
 }
 
-/* ---- to draw */
+/* ---- the map */
 
 struct att_attention_map {
     att_map map;
     att_arena memory;
 };
 
-static const char **labels(att_arena *memory, const att_vocab *words, const att_ids *ids)
+static const char **labels(att_arena *memory, const att_vocab *vocab, const att_ids *ids)
 {
     const char **out = att_arena_alloc(memory, ids->count, sizeof *out);
     for (size_t i = 0; out && i < ids->count; i++) {
-        const char *word = att_vocab_token(words, ids->items[i]);
-        out[i] = att_arena_strndup(memory, word, strlen(word));
+        const char *token = att_vocab_token(vocab, ids->items[i]);
+        out[i] = att_arena_strndup(memory, token, strlen(token));
         if (!out[i])
             return NULL;
     }
     return out;
 }
 
-/* The weights of heads from..end-1: each for itself, or their mean. */
+/* The weights of heads from … end-1: all of them (`each`), or their mean. */
 static void copy_heads(double *out, const att_node *weights, int64_t from, int64_t end, bool each)
 {
     int64_t cells = weights->shape[2] * weights->shape[3];
@@ -144,30 +144,30 @@ static void copy_heads(double *out, const att_node *weights, int64_t from, int64
         }
 }
 
-static att_status make_map(att_attention_map *look, const att_attention_capture *l,
+static att_status make_map(att_attention_map *out, const att_attention_capture *l,
                            const att_head_selection *which, bool every_head, att_error *err)
 {
     int64_t heads = l->attention->shape[1];
     int64_t from = which->head > 0 ? which->head - 1 : 0, end = which->head > 0 ? from + 1 : heads;
     const att_ids *queries = l->part == ATT_BLOCK_ENCODER ? &l->source : &l->target;
     const att_ids *keys = l->part == ATT_BLOCK_DECODER ? &l->target : &l->source;
-    const att_vocab *words[] = { l->model->source_vocab, l->model->target_vocab };
+    const att_vocab *vocabs[] = { l->model->source_vocab, l->model->target_vocab };
     int64_t panels = every_head ? end - from : 1;
     size_t cells = queries->count * keys->count;
-    double *weights = att_arena_alloc(&look->memory, (size_t)panels, cells * sizeof *weights);
-    const char **rows = labels(&look->memory, words[queries == &l->target], queries);
-    const char **columns = labels(&look->memory, words[keys == &l->target], keys);
+    double *weights = att_arena_alloc(&out->memory, (size_t)panels, cells * sizeof *weights);
+    const char **rows = labels(&out->memory, vocabs[queries == &l->target], queries);
+    const char **columns = labels(&out->memory, vocabs[keys == &l->target], keys);
     if (!weights || !rows || !columns)
         return att_fail_memory(err);
     copy_heads(weights, l->attention, from, end, every_head);
-    look->map = (att_map){ .panels = panels,
-                           .queries = (int64_t)queries->count,
-                           .keys = (int64_t)keys->count,
-                           .weights = weights,
-                           .query_labels = rows,
-                           .key_labels = columns,
-                           .query_name = queries == &l->target ? "output" : "input",
-                           .key_name = keys == &l->target ? "output" : "input" };
+    out->map = (att_map){ .panels = panels,
+                          .queries = (int64_t)queries->count,
+                          .keys = (int64_t)keys->count,
+                          .weights = weights,
+                          .query_labels = rows,
+                          .key_labels = columns,
+                          .query_name = queries == &l->target ? "output" : "input",
+                          .key_name = keys == &l->target ? "output" : "input" };
     return ATT_OK;
 }
 
@@ -175,30 +175,30 @@ att_status att_model_attention_map(att_attention_map **out, const att_model *mod
                                    const att_head_selection *which, bool every_head, att_error *err)
 {
     *out = NULL;
-    att_attention_capture looking;
-    att_attention_map *look = att_alloc_zero(1, sizeof *look);
-    if (!look)
+    att_attention_capture capture;
+    att_attention_map *result = att_alloc_zero(1, sizeof *result);
+    if (!result)
         return att_fail_memory(err);
-    att_status status = att_attention_capture_run(&looking, model, which, 0, 0, err);
+    att_status status = att_attention_capture_run(&capture, model, which, 0, 0, err);
     if (status == ATT_OK)
-        status = make_map(look, &looking, which, every_head, err);
-    att_attention_capture_free(&looking);
+        status = make_map(result, &capture, which, every_head, err);
+    att_attention_capture_free(&capture);
     if (status == ATT_OK)
-        *out = look;
+        *out = result;
     else
-        att_attention_map_free(look);
+        att_attention_map_free(result);
     return status;
 }
 
-void att_attention_map_free(att_attention_map *look)
+void att_attention_map_free(att_attention_map *map)
 {
-    if (!look)
+    if (!map)
         return;
-    att_arena_free(&look->memory);
-    att_free(look);
+    att_arena_free(&map->memory);
+    att_free(map);
 }
 
-const att_map *att_attention_map_get(const att_attention_map *look)
+const att_map *att_attention_map_get(const att_attention_map *map)
 {
-    return &look->map;
+    return &map->map;
 }

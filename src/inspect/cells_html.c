@@ -1,5 +1,5 @@
-/* What a search for units found, as a page: a table, and below it for each property a passage of
- * the text coloured by its best unit. */
+/* The result of a unit search as an HTML page: a table, and for each property a passage of the text
+ * colored by the activation of its best unit. */
 #include "inspect/cells.h"
 #include "render/highlight.h"
 #include "render/html_page.h"
@@ -46,8 +46,8 @@ static void put_row(att_writer *out, const att_cells_property *row)
 static void put_table(att_writer *out, const att_cells *cells)
 {
     att_put(out, "<table>\n<thead><tr><th>property</th><th>unit</th>"
-                 "<th class=\"number\">held out</th><th class=\"number\">searched</th>"
-                 "<th class=\"number\">area</th><th></th></tr></thead>\n<tbody>\n");
+                 "<th class=\"number\">test</th><th class=\"number\">search</th>"
+                 "<th class=\"number\">AUC</th><th></th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < att_cells_count(cells); i++)
         put_row(out, att_cells_get(cells, i));
     att_put(out, "</tbody>\n</table>\n");
@@ -56,37 +56,37 @@ static void put_table(att_writer *out, const att_cells *cells)
 static void put_sample(att_writer *out, const att_cells_property *row)
 {
     const att_cell_match *best = row->match_count > 0 ? row->matches[0] : NULL;
-    char held_out[ATT_NUMBER_SIZE];
+    char correlation[ATT_NUMBER_SIZE];
     if (row->match_count == 0)
         return;
-    att_number_print(held_out, best->held_out_correlation, (att_number_format){ .decimals = 3 });
+    att_number_print(correlation, best->held_out_correlation, (att_number_format){ .decimals = 3 });
     att_putf(out,
-             "<h2 id=\"%s\">%s</h2>\n<p>Unit %" PRId64 " of layer %" PRId64
-             ", correlation %s on text held out",
-             row->property, row->help, best->unit.unit, best->unit.layer, held_out);
-    att_put(out, row->binary ? ". Where it holds, the text is underlined.</p>\n" : ".</p>\n");
+             "<h2 id=\"%s\">%s</h2>\n<p>Unit %" PRId64 " of layer %" PRId64 ", test correlation %s",
+             row->property, row->help, best->unit.unit, best->unit.layer, correlation);
+    att_put(out,
+            row->binary ? ". The text is underlined where the property holds.</p>\n" : ".</p>\n");
     att_put_highlight_html(out, &row->sample);
 }
 
 att_status att_cells_html(att_string *text, const att_cells *cells, att_error *err)
 {
     att_writer out = att_writer_on(text);
-    const att_cells_info facts = *att_cells_info_get(cells);
-    att_put_html_head(&out, "What units keep track of", att_highlight_style);
+    const att_cells_info info = *att_cells_info_get(cells);
+    att_put_html_head(&out, "Interpretable units", att_highlight_style);
     att_put(&out, style);
     att_put_highlight_rules(&out);
     att_put_html_body(&out);
-    att_put(&out, "<h1>What units keep track of</h1>\n");
-    att_putf(&out,
-             "<p>For each property of text, the unit that goes along with it best, of %" PRId64
-             " layer%s of %" PRId64
-             " units (%s). Units were chosen by their correlation on %" PRId64
-             " tokens (<em>searched</em>) and measured on %" PRId64
-             " others (<em>held out</em>). <em>Area</em>: how often the unit tells a place where "
-             "the property holds from one where it does not; 0.5 would be chance.</p>\n",
-             facts.layers, facts.layers == 1 ? "" : "s", facts.hidden_size,
-             facts.signal == ATT_SIGNAL_CELL ? "cells" : "hidden states", facts.search_tokens,
-             facts.held_out_tokens);
+    att_put(&out, "<h1>Interpretable units</h1>\n");
+    att_putf(
+        &out,
+        "<p>For each property of the text, the unit that correlates with it most, among %" PRId64
+        " layer%s of %" PRId64 " units (%s). Units were chosen by their correlation on %" PRId64
+        " tokens (<em>search</em>) and evaluated on %" PRId64
+        " other tokens (<em>test</em>). <em>AUC</em>: the probability that the unit ranks a "
+        "position where the property holds above one where it does not; 0.5 is chance.</p>\n",
+        info.layers, info.layers == 1 ? "" : "s", info.hidden_size,
+        info.signal == ATT_SIGNAL_CELL ? "cell states" : "hidden states", info.search_tokens,
+        info.held_out_tokens);
     put_table(&out, cells);
     for (size_t i = 0; i < att_cells_count(cells) && out.status == ATT_OK; i++)
         put_sample(&out, att_cells_get(cells, i));

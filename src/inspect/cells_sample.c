@@ -1,5 +1,6 @@
-/* Passages to show units on: for each property the one, of those held out, in which it changes
- * most. Which these are, the text alone tells; the model then reads all of them side by side. */
+/* Passages that illustrate the units found: for each property, the passage of the test part in
+ * which the property varies most. The passages depend on the text only; the model then reads all of
+ * them in parallel. */
 #include "inspect/cells.h"
 
 #include "base/alloc.h"
@@ -9,53 +10,53 @@
 
 enum { SAMPLE_TOKENS = 600, WARMUP_TOKENS = 1000 };
 
-/* How much each property changes within a passage: sums, squares. */
-typedef struct change {
+/* Sums over a passage, for the variance of a property. */
+typedef struct moments {
     double sum, square;
-} change;
+} moments;
 
 typedef struct sampling {
     const att_cell_search *search;
     att_token_range *passages; /* [P] */
-    double *max_variance;      /* [P] variance in it */
-    change *changes;           /* [P] in the passage being looked at */
+    double *max_variance;      /* [P] in that passage */
+    moments *current;          /* [P] of the current passage */
 } sampling;
 
-/* What is left at the end of a text counts where there is nothing else: in a short passage much may
- * seem to change. */
+/* The short passage at the end of the text is used only if there is no other: its variance would be
+ * unreliable. */
 static void end_passage(sampling *s, att_token_range passage)
 {
     bool whole = passage.end - passage.first == SAMPLE_TOKENS;
     double n = (double)(passage.end - passage.first);
     for (int p = 0; p < att_property_count; p++) {
-        double mean = s->changes[p].sum / n;
-        double variance = s->changes[p].square / n - mean * mean;
+        double mean = s->current[p].sum / n;
+        double variance = s->current[p].square / n - mean * mean;
         if (s->passages[p].end == 0 || (whole && variance > s->max_variance[p])) {
             s->max_variance[p] = variance;
             s->passages[p] = passage;
         }
-        s->changes[p] = (change){ 0 };
+        s->current[p] = (moments){ 0 };
     }
 }
 
-/* Goes through the text held out; a passage begins with a line and has SAMPLE tokens. */
+/* Splits the test part into passages of SAMPLE_TOKENS tokens, each starting with a line. */
 static void find_passages(sampling *s)
 {
     const att_cell_search *search = s->search;
     double properties[64];
-    att_scanner scan;
+    att_scanner scanner;
     int64_t first = search->held_out_range.first;
-    att_scanner_start(&scan, search->encoding.text.data, search->encoding.text.length);
-    while (scan.position < att_encoding_token_start(&search->encoding, first) &&
-           att_scanner_next(&scan) > 0)
+    att_scanner_start(&scanner, search->encoding.text.data, search->encoding.text.length);
+    while (scanner.position < att_encoding_token_start(&search->encoding, first) &&
+           att_scanner_next(&scanner) > 0)
         ;
     for (int64_t t = first; t < search->held_out_range.end; t++) {
-        att_scanner_advance_to(&scan, &search->encoding, t, properties);
+        att_scanner_advance_to(&scanner, &search->encoding, t, properties);
         if (t < first)
             continue;
         for (int p = 0; p < att_property_count; p++) {
-            s->changes[p].sum += properties[p];
-            s->changes[p].square += properties[p] * properties[p];
+            s->current[p].sum += properties[p];
+            s->current[p].square += properties[p] * properties[p];
         }
         if (t + 1 - first < SAMPLE_TOKENS && t + 1 < search->held_out_range.end)
             continue;
@@ -67,34 +68,35 @@ static void find_passages(sampling *s)
     }
 }
 
-/* ---- reading them */
+/* ---- activations */
 
 typedef struct sample_recorder {
     const att_cell_search *search;
     const sampling *sampling;
-    double **values; /* [P][SAMPLE] */
+    double **values; /* [P][SAMPLE_TOKENS] */
 } sample_recorder;
 
-static void record_activation(void *context, int64_t stretch, int64_t token, const float *units)
+static void record_activation(void *context, int64_t row, int64_t token, const float *units)
 {
-    const sample_recorder *show = context;
-    const att_cells_property *row = &show->search->cells->rows[stretch];
-    int64_t at = token - show->sampling->passages[stretch].first;
-    if (row->match_count > 0)
-        show->values[stretch][at] = (double)units[att_unit_index(show->search, row->matches[0])];
+    const sample_recorder *recorder = context;
+    const att_cells_property *property = &recorder->search->cells->rows[row];
+    int64_t at = token - recorder->sampling->passages[row].first;
+    if (property->match_count > 0)
+        recorder->values[row][at] =
+            (double)units[att_unit_index(recorder->search, property->matches[0])];
 }
 
-/* Where the property holds in its passage. */
+/* Marks the tokens of the passage where the property holds. */
 static uint8_t *mark_positions(const att_cell_search *search, int p, const att_token_range *passage)
 {
-    att_scanner scan;
+    att_scanner scanner;
     uint8_t *marked = att_arena_alloc(&search->cells->memory, SAMPLE_TOKENS, sizeof *marked);
-    att_scanner_start(&scan, search->encoding.text.data, search->encoding.text.length);
+    att_scanner_start(&scanner, search->encoding.text.data, search->encoding.text.length);
     for (int64_t t = 0; marked && t < passage->end; t++) {
-        while (scan.position < search->encoding.end_offsets[t] && att_scanner_next(&scan) > 0)
+        while (scanner.position < search->encoding.end_offsets[t] && att_scanner_next(&scanner) > 0)
             ;
         if (t >= passage->first)
-            marked[t - passage->first] = att_properties[p].value(&scan) != 0;
+            marked[t - passage->first] = att_properties[p].value(&scanner) != 0;
     }
     return marked;
 }
@@ -119,14 +121,14 @@ static att_status keep_sample(const att_cell_search *search, int p, const att_to
 static att_status record_passages(const att_cell_search *search, const sampling *s, double **values,
                                   att_error *err)
 {
-    sample_recorder show = { search, s, values };
-    const att_states_options how = { .signal = search->cells->facts.signal,
-                                     .ranges = s->passages,
-                                     .count = att_property_count,
-                                     .warmup_tokens = WARMUP_TOKENS,
-                                     .on_token = record_activation,
-                                     .context = &show };
-    ATT_TRY(att_states_run(search->model, &search->stack, &search->encoding, &how, err));
+    sample_recorder recorder = { search, s, values };
+    const att_states_options options = { .signal = search->cells->info.signal,
+                                         .ranges = s->passages,
+                                         .count = att_property_count,
+                                         .warmup_tokens = WARMUP_TOKENS,
+                                         .on_token = record_activation,
+                                         .context = &recorder };
+    ATT_TRY(att_states_run(search->model, &search->stack, &search->encoding, &options, err));
     for (int p = 0; p < att_property_count; p++)
         if (search->cells->rows[p].match_count > 0)
             ATT_TRY(keep_sample(search, p, &s->passages[p], values[p], err));
@@ -140,9 +142,9 @@ att_status att_cells_collect_samples(att_cell_search *search, att_error *err)
     sampling s = { .search = search,
                    .passages = att_arena_alloc(&scratch, count, sizeof *s.passages),
                    .max_variance = att_arena_alloc(&scratch, count, sizeof *s.max_variance),
-                   .changes = att_arena_alloc(&scratch, count, sizeof *s.changes) };
+                   .current = att_arena_alloc(&scratch, count, sizeof *s.current) };
     double **values = att_arena_alloc(&scratch, count, sizeof *values);
-    bool ok = s.passages && s.max_variance && s.changes && values;
+    bool ok = s.passages && s.max_variance && s.current && values;
     for (size_t p = 0; ok && p < count; p++) {
         values[p] = att_arena_alloc(&search->cells->memory, SAMPLE_TOKENS, sizeof **values);
         ok = values[p] != NULL;

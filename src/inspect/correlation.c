@@ -1,4 +1,4 @@
-/* Correlation from sums; see correlate.h. */
+/* Streaming Pearson correlation of units with properties, and AUC from histograms. */
 #include "inspect/correlation.h"
 
 #include "base/alloc.h"
@@ -34,7 +34,7 @@ void att_correlation_free(att_correlation *correlation)
     *correlation = (att_correlation){ 0 };
 }
 
-/* Most properties are 0 at most places, which costs nothing here. */
+/* Most properties are 0 at most positions; those products are skipped. */
 void att_correlation_add(att_correlation *c, const float *units, const double *properties)
 {
     c->count++;
@@ -62,10 +62,10 @@ double att_correlation_get(const att_correlation *c, int64_t property, int64_t u
     double xx = c->unit_square[unit] / n - x * x;
     double yy = c->property_square[property] / n - y * y;
     double xy = c->product[property * c->units + unit] / n - x * y;
-    /* A variance below what rounding leaves of the squares is none. */
-    double least = 1e-12;
-    if (!(xx > least * c->unit_square[unit] / n) ||
-        !(yy > least * c->property_square[property] / n))
+    /* A variance this small is a rounding error of the sums of squares: the value is constant. */
+    const double min_relative_variance = 1e-12;
+    if (!(xx > min_relative_variance * c->unit_square[unit] / n) ||
+        !(yy > min_relative_variance * c->property_square[property] / n))
         return NAN;
     double r = xy / sqrt(xx * yy);
     return r > 1 ? 1 : r < -1 ? -1 : r;
@@ -76,24 +76,25 @@ double att_correlation_mean(const att_correlation *c, int64_t property)
     return c->property_sum[property] / (double)c->count;
 }
 
-void att_auc_histogram_add(att_auc_histogram *separation, double activation, bool holds)
+void att_auc_histogram_add(att_auc_histogram *histogram, double activation, bool holds)
 {
-    double step = floor((activation + 1) / 2 * ATT_AUC_BINS);
-    int at = !(step > 0) ? 0 : step < ATT_AUC_BINS ? (int)step : ATT_AUC_BINS - 1;
+    double bin = floor((activation + 1) / 2 * ATT_AUC_BINS);
+    int at = !(bin > 0) ? 0 : bin < ATT_AUC_BINS ? (int)bin : ATT_AUC_BINS - 1;
     if (holds)
-        separation->positive[at]++;
+        histogram->positive[at]++;
     else
-        separation->negative[at]++;
+        histogram->negative[at]++;
 }
 
-double att_auc_histogram_auc(const att_auc_histogram *separation)
+double att_auc_histogram_auc(const att_auc_histogram *histogram)
 {
-    double below = 0, won = 0, yes = 0;
+    double below = 0, wins = 0, positives = 0;
     for (int i = 0; i < ATT_AUC_BINS; i++) {
-        double here = (double)separation->positive[i], others = (double)separation->negative[i];
-        won += here * (below + others / 2);
-        below += others;
-        yes += here;
+        double positive = (double)histogram->positive[i];
+        double negative = (double)histogram->negative[i];
+        wins += positive * (below + negative / 2);
+        below += negative;
+        positives += positive;
     }
-    return yes > 0 && below > 0 ? won / (yes * below) : NAN;
+    return positives > 0 && below > 0 ? wins / (positives * below) : NAN;
 }

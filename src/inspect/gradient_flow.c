@@ -1,9 +1,9 @@
-/* How far a loss reaches back (handout 004): the gradient of the last token's loss with respect to
- * every state on the way to it.
+/* Gradient flow of an RNN language model (handout 004): the gradient of the last token's loss with
+ * respect to every earlier state, which shows vanishing and exploding gradients.
  *
- * A recurrent layer is one operation of the tape, which gives no gradients of the states inside it.
- * So here a text is walked step by step, and to each state a variable of zeros is added, whose
- * gradient is then that of the state. */
+ * An RNN layer is a single operation of the tape, which exposes no gradients of its inner states.
+ * So the RNN is unrolled here one step at a time, and a variable of zeros is added to each state:
+ * the gradient of that variable is the gradient of the state. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "inspect/unit_states.h"
@@ -23,28 +23,28 @@ typedef struct unrolled_pass {
     const att_encoding *encoding;
     att_tape *tape;
     int64_t count;                               /* states */
-    att_node **state_deltas[ATT_MAX_RNN_LAYERS]; /* [count] the variables */
+    att_node **state_deltas[ATT_MAX_RNN_LAYERS]; /* [count] the added zeros */
 } unrolled_pass;
 
-/* One layer over one token's x [1,1,…]: its hidden state, and through `state` the whole of it. */
+/* Runs one layer for one token x [1,1,…]. Returns its hidden state; *state is its whole state. */
 static att_node *step_layer(unrolled_pass *w, int index, int64_t t, att_node *x, att_node **state)
 {
     const att_rnn_layer *layer = w->stack->layer[index];
     const int64_t shape[] = { 1, att_rnn_cell_states(layer->cell) * layer->hidden_size };
-    att_node *recur =
+    att_node *rnn =
         att_rnn_layer_run(layer, w->tape, x, &(att_rnn_layer_input){ .initial_state = *state });
     w->state_deltas[index][t] = att_tape_variable(w->tape, 2, shape, NULL);
-    *state = att_add(w->tape, att_rnn_final_state(w->tape, recur), w->state_deltas[index][t]);
+    *state = att_add(w->tape, att_rnn_final_state(w->tape, rnn), w->state_deltas[index][t]);
     att_node *hidden = att_slice(w->tape, *state, 0, layer->hidden_size);
     return att_reshape(w->tape, hidden, 3, (int64_t[]){ 1, 1, layer->hidden_size });
 }
 
-/* The last layer's hidden state before the last token. */
+/* Returns the hidden state of the last layer before the last token. */
 static att_node *run_text(unrolled_pass *w)
 {
     att_node *state[ATT_MAX_RNN_LAYERS] = { NULL };
     att_embedding embedding = w->stack->embedding;
-    embedding.dropout = 0; /* what is looked at is no lesson */
+    embedding.dropout = 0; /* inference: the tape records gradients, but nothing is trained */
     att_node *x = NULL;
     for (int64_t t = 0; t < w->count; t++) {
         x = att_embedding_run(&embedding, w->tape, 1, 1, w->encoding->ids.items + t, t);
@@ -95,9 +95,9 @@ static att_status compute_gradients(att_gradient_flow *out, const att_model *mod
         if (!w->state_deltas[i])
             return att_tape_status(w->tape, err);
     }
-    att_node *scores = w->stack->logits(model, w->tape, run_text(w));
+    att_node *logits = w->stack->logits(model, w->tape, run_text(w));
     att_node *last =
-        att_cross_entropy(w->tape, scores, w->encoding->ids.items + w->count, 0, &loss);
+        att_cross_entropy(w->tape, logits, w->encoding->ids.items + w->count, 0, &loss);
     ATT_TRY(att_tape_status(w->tape, err));
     ATT_TRY(att_tape_backward(w->tape, last, 1, err));
     out->loss = (double)loss;
@@ -105,13 +105,11 @@ static att_status compute_gradients(att_gradient_flow *out, const att_model *mod
 }
 
 static att_status compute_flow(att_gradient_flow *out, const att_model *model,
-                               const att_rnn_stack *tower, const att_encoding *text, att_error *err)
+                               const att_rnn_stack *stack, const att_encoding *text, att_error *err)
 {
-    unrolled_pass w = { .stack = tower, .encoding = text, .count = (int64_t)text->ids.count - 1 };
+    unrolled_pass w = { .stack = stack, .encoding = text, .count = (int64_t)text->ids.count - 1 };
     if (w.count < 1)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the text has %zu token%s: the last is foreseen from others, and two are "
-                        "the least",
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the text has %zu token%s, expected at least 2",
                         text->ids.count, text->ids.count == 1 ? "" : "s");
     att_status status = att_tape_new(&w.tape, &model->params, err);
     if (status == ATT_OK)
@@ -123,19 +121,18 @@ static att_status compute_flow(att_gradient_flow *out, const att_model *model,
 att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *model,
                                    const char *text, size_t length, att_error *err)
 {
-    att_rnn_stack tower;
-    att_encoding spelt = { 0 };
+    att_rnn_stack stack;
+    att_encoding encoding = { 0 };
     *out = NULL;
-    ATT_TRY(att_model_rnn_stack(&tower, model, err));
-    if (!tower.logits)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the model foresees no token of what it reads: a language model does");
+    ATT_TRY(att_model_rnn_stack(&stack, model, err));
+    if (!stack.logits)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "gradient flow needs an RNN language model");
     att_gradient_flow *flow = att_alloc_zero(1, sizeof *flow);
-    att_status status = flow ? att_encoding_new(&spelt, tower.vocab, NULL, text, length, err)
+    att_status status = flow ? att_encoding_new(&encoding, stack.vocab, NULL, text, length, err)
                              : att_fail_memory(err);
     if (status == ATT_OK)
-        status = compute_flow(flow, model, &tower, &spelt, err);
-    att_encoding_free(&spelt);
+        status = compute_flow(flow, model, &stack, &encoding, err);
+    att_encoding_free(&encoding);
     if (status == ATT_OK)
         *out = flow;
     else

@@ -1,8 +1,10 @@
-/* One head of a trained Transformer as a worksheet: the sheet loads the head's matrices from the
- * model's file and works it out in double precision, by the reference. What the model itself found
- * in single precision stands at the end, as a claim. */
+/* One attention head of a trained Transformer as a worksheet (att_model_head_sheet): the sheet
+ * loads the matrices of the head from the model file and computes it step by step in double
+ * precision. At the end, an `expect` compares the weights that the model computed in single
+ * precision. */
 #include "base/error.h"
 #include "base/math.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "inspect/attention_map.h"
 
@@ -10,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers that are written out: a claim about more would hide what it says. */
-enum { MAX_CLAIMED_VALUES = 4096, MAX_TOKENS = 512 };
+/* Limits of a readable sheet: values in the `expect`, and tokens of a line. */
+enum { MAX_EXPECTED_VALUES = 4096, MAX_TOKENS = 512 };
 
-/* A sheet being written. The first failure sticks. */
+/* A sheet being written. After a failure, nothing more is written. */
 typedef struct sheet_writer {
     att_string *out;
     att_status status;
@@ -40,7 +42,7 @@ static bool is_cross(const sheet_writer *w)
     return w->activations.part == ATT_BLOCK_CROSS;
 }
 
-/* ---- pieces of the language */
+/* ---- worksheet syntax */
 
 static void write_string(sheet_writer *w, const char *text)
 {
@@ -50,7 +52,7 @@ static void write_string(sheet_writer *w, const char *text)
     PRINT(w, "\"");
 }
 
-/* A tensor of the model; `name` after the layer's own: "self.out". */
+/* Loads a tensor of the model. With a side, `name` is relative to the layer: "self.out". */
 static void write_load(sheet_writer *w, const char *side, const char *name)
 {
     PRINT(w, "(load ");
@@ -74,20 +76,20 @@ static void write_matrix(sheet_writer *w, const float *values, int64_t rows, int
     PRINT(w, "]");
 }
 
-static void write_labels(sheet_writer *w, const char *name, const att_vocab *words,
+static void write_labels(sheet_writer *w, const char *name, const att_vocab *vocab,
                          const att_ids *ids)
 {
     PRINT(w, "label %s", name);
     for (size_t i = 0; i < ids->count; i++) {
         PRINT(w, " ");
-        write_string(w, att_vocab_token(words, ids->items[i]));
+        write_string(w, att_vocab_token(vocab, ids->items[i]));
     }
     PRINT(w, "\n");
 }
 
-/* ---- what goes in */
+/* ---- the input of the layer */
 
-static const att_ids *tokens_of(const sheet_writer *w)
+static const att_ids *input_tokens(const sheet_writer *w)
 {
     return w->activations.part == ATT_BLOCK_ENCODER ? &w->activations.source
                                                     : &w->activations.target;
@@ -98,9 +100,9 @@ static void write_embeddings(sheet_writer *w)
     const att_transformer_network *parts = w->model->network;
     bool encoder = w->activations.part == ATT_BLOCK_ENCODER;
     const att_embedding *embedding = encoder ? &parts->source_embedding : &parts->target_embedding;
-    const att_ids *ids = tokens_of(w);
+    const att_ids *ids = input_tokens(w);
     bool shared = encoder && w->model->settings->tie_embeddings == ATT_TIE_ALL;
-    PRINT(w, "words = %.9g * ", (double)embedding->scale);
+    PRINT(w, "tokens = %.9g * ", (double)embedding->scale);
     write_load(w, NULL, encoder && !shared ? "source.embed" : "target.embed");
     PRINT(w, "[[");
     for (size_t i = 0; i < ids->count; i++)
@@ -115,20 +117,19 @@ static void write_embeddings(sheet_writer *w)
         PRINT(w, "[[");
         for (size_t i = 0; i < ids->count; i++) {
             int64_t last = embedding->max_positions - 1;
-            PRINT(w, i > 0 ? " %lld" : "%lld",
-                  (long long)((int64_t)i < last ? (int64_t)i : last) + 1);
+            PRINT(w, i > 0 ? " %lld" : "%lld", (long long)att_min_i64((int64_t)i, last) + 1);
         }
         PRINT(w, "]]\n");
     } else {
-        PRINT(w, "x = words\n");
+        PRINT(w, "x = tokens\n");
         return;
     }
-    PRINT(w, embedding->join == ATT_POSITIONS_ADD ? "x = words + positions\n"
-                                                  : "x = [words, positions]\n");
+    PRINT(w, embedding->join == ATT_POSITIONS_ADD ? "x = tokens + positions\n"
+                                                  : "x = [tokens, positions]\n");
 }
 
-/* What a layer deep down gets is taken from the model. */
-static void write_given_input(sheet_writer *w, const char *name, const att_node *x)
+/* The input of a deeper layer is written out, as the model computed it. */
+static void write_computed_input(sheet_writer *w, const char *name, const att_node *x)
 {
     PRINT(w, "%s = ", name);
     write_matrix(w, x->value, x->shape[1], x->shape[2], x->shape[2]);
@@ -138,43 +139,43 @@ static void write_given_input(sheet_writer *w, const char *name, const att_node 
 static void write_inputs(sheet_writer *w)
 {
     bool first = w->activations.layer == 0 && !is_cross(w);
-    PRINT(w, "\n## What goes in\n\n");
+    PRINT(w, "\n## Input\n\n");
     if (first) {
         write_embeddings(w);
     } else {
-        PRINT(w, "What the layers before made of the tokens, as the model worked it out.\n\n");
-        write_given_input(w, "x", w->activations.probe.x);
+        PRINT(w, "The output of the layers before, as the model computed it.\n\n");
+        write_computed_input(w, "x", w->activations.probe.x);
     }
     write_labels(w, "x",
                  w->activations.part == ATT_BLOCK_ENCODER ? w->model->source_vocab
                                                           : w->model->target_vocab,
-                 tokens_of(w));
+                 input_tokens(w));
     if (is_cross(w)) {
-        PRINT(w, "\nAnd what the encoder made of the source.\n\n");
-        write_given_input(w, "y", w->activations.probe.encoder_output);
+        PRINT(w, "\nThe encoder output for the source, as the model computed it.\n\n");
+        write_computed_input(w, "y", w->activations.probe.encoder_output);
         write_labels(w, "y", w->model->source_vocab, &w->activations.source);
     }
 }
 
 /* ---- the head */
 
-static const char *side_of(const sheet_writer *w)
+static const char *side_name(const sheet_writer *w)
 {
     return w->activations.part == ATT_BLOCK_ENCODER ? "encoder" : "decoder";
 }
 
-/* The row that the matrices meet: normalised, where norms stand before. */
+/* Writes the layer norm of a pre-norm layer. Returns the name of the input of the projections. */
 static const char *write_norm(sheet_writer *w)
 {
-    const char *side = side_of(w), *name = is_cross(w) ? "cross.norm" : "self.norm";
+    const char *side = side_name(w), *name = is_cross(w) ? "cross.norm" : "self.norm";
     char full[64];
     if (w->model->settings->norm != ATT_NORM_PRE)
         return "x";
-    bool centred = w->model->settings->norm_kind == ATT_NORM_LAYER;
-    PRINT(w, "n = %s(x, ", centred ? "layernorm" : "rmsnorm");
+    bool layer_norm = w->model->settings->norm_kind == ATT_NORM_LAYER;
+    PRINT(w, "n = %s(x, ", layer_norm ? "layernorm" : "rmsnorm");
     snprintf(full, sizeof full, "%s.gain", name);
     write_load(w, side, full);
-    if (centred) {
+    if (layer_norm) {
         PRINT(w, ", ");
         snprintf(full, sizeof full, "%s.bias", name);
         write_load(w, side, full);
@@ -183,33 +184,33 @@ static const char *write_norm(sheet_writer *w)
     return "n";
 }
 
-/* name = from W + b, in the columns of one head. */
+/* name = from W + b, restricted to the columns of one head. */
 static void write_projection(sheet_writer *w, const char *name, const char *from,
                              const char *matrix, int64_t first, int64_t width)
 {
     char bias[64];
     long long begin = (long long)first + 1, end = (long long)(first + width);
     PRINT(w, "%s = linear(%s, ", name, from);
-    write_load(w, side_of(w), matrix);
+    write_load(w, side_name(w), matrix);
     PRINT(w, "[:, %lld:%lld]", begin, end);
     if (w->model->settings->biases) {
         snprintf(bias, sizeof bias, "%s_bias", matrix);
         PRINT(w, ", ");
-        write_load(w, side_of(w), bias);
+        write_load(w, side_name(w), bias);
         PRINT(w, "[%lld:%lld]", begin, end);
     }
     PRINT(w, ")\n");
 }
 
-/* Queries and keys turned by their positions (Su et al. 2021). */
+/* Rotary position embedding (RoPE) of queries and keys (Su et al. 2021). */
 static void write_rope(sheet_writer *w, int64_t width)
 {
     long long half = (long long)width / 2, all = (long long)width;
     PRINT(w,
-          "\nPositions turn queries and keys: columns j and j + %lld of a row go round by its\n"
-          "position times a speed of their own.\n\nturn = [",
+          "\nRotary position embedding (RoPE): columns j and j + %lld of each query and key are\n"
+          "rotated by the position times the frequency of the pair.\n\nangle = [",
           half);
-    for (size_t i = 0; i < tokens_of(w)->count; i++)
+    for (size_t i = 0; i < input_tokens(w)->count; i++)
         PRINT(w, i > 0 ? "; %zu" : "%zu", i);
     PRINT(w, "] * [");
     for (long long j = 0; j < half; j++)
@@ -218,8 +219,8 @@ static void write_rope(sheet_writer *w, int64_t width)
     for (int i = 0; i < 2; i++) {
         const char *x = i == 0 ? "q" : "k";
         PRINT(w,
-              "%s_turned = [%s[:, 1:%lld] .* cos(turn) - %s[:, %lld:%lld] .* sin(turn), "
-              "%s[:, %lld:%lld] .* cos(turn) + %s[:, 1:%lld] .* sin(turn)]\n",
+              "%s_rotated = [%s[:, 1:%lld] .* cos(angle) - %s[:, %lld:%lld] .* sin(angle), "
+              "%s[:, %lld:%lld] .* cos(angle) + %s[:, 1:%lld] .* sin(angle)]\n",
               x, x, half, x, half + 1, all, x, half + 1, all, x, half);
     }
 }
@@ -242,18 +243,18 @@ static void write_head(sheet_writer *w)
     if (rotary)
         write_rope(w, width);
     PRINT(w, "\n## Attention\n\na = attention(%s, %s, v, score = %s%s)\n",
-          rotary ? "q_turned" : "q", rotary ? "k_turned" : "k",
+          rotary ? "q_rotated" : "q", rotary ? "k_rotated" : "k",
           settings->attention_scale ? "scaled" : "dot",
           w->activations.part == ATT_BLOCK_DECODER ? ", mask = causal" : "");
 }
 
-/* The model's own weights of the head, from [1,H,N,S]. */
-static void write_claim(sheet_writer *w, const att_node *weights)
+/* Expects the weights of the head that the model computed; `weights` [1,H,N,S]. */
+static void write_expectation(sheet_writer *w, const att_node *weights)
 {
     int64_t rows = weights->shape[2], keys = weights->shape[3];
-    if (rows * keys > MAX_CLAIMED_VALUES)
+    if (rows * keys > MAX_EXPECTED_VALUES)
         return;
-    PRINT(w, "\nThe model found the same weights in single precision.\n\nexpect a.weights = ");
+    PRINT(w, "\nThe model computed the same weights in single precision.\n\nexpect a.weights = ");
     write_matrix(w, weights->value + w->head * rows * keys, rows, keys, keys);
     PRINT(w, " within 1e-4\n");
 }
@@ -264,28 +265,29 @@ static void write_result(sheet_writer *w)
     int64_t width = settings->hidden_size / settings->heads;
     PRINT(w, "plot a.weights \"%s layer %lld, head %lld\"\n", part_name(w->activations.part),
           (long long)w->activations.layer + 1, (long long)w->head + 1);
-    PRINT(
-        w,
-        "\n## What the head adds\n\nThe head has some rows of the last matrix to itself. What all "
-        "heads give by theirs is added up%s%s.\n\nout = a * ",
-        settings->biases ? ", with a bias" : "",
-        settings->residuals ? ", and then added to x" : "");
-    write_load(w, side_of(w), is_cross(w) ? "cross.out" : "self.out");
+    PRINT(w,
+          "\n## Output projection\n\nEach head uses its own rows of the output matrix. The "
+          "products of "
+          "all heads are added up%s%s.\n\nout = a * ",
+          settings->biases ? ", with a bias" : "",
+          settings->residuals ? ", and then added to x" : "");
+    write_load(w, side_name(w), is_cross(w) ? "cross.out" : "self.out");
     PRINT(w, "[%lld:%lld, :]\n", (long long)(w->head * width) + 1,
           (long long)((w->head + 1) * width));
 }
 
-/* ---- all of it */
+/* ---- the sheet */
 
 static att_status write_sheet(sheet_writer *w, att_error *err)
 {
     PRINT(w,
-          "# %s layer %lld, head %lld\n\nOne head of a trained model, worked out step by step.\n",
+          "# %s layer %lld, head %lld\n\nOne attention head of a trained model, computed step by "
+          "step.\n",
           part_name(w->activations.part), (long long)w->activations.layer + 1,
           (long long)w->head + 1);
     write_inputs(w);
     write_head(w);
-    write_claim(w, w->activations.attention);
+    write_expectation(w, w->activations.attention);
     write_result(w);
     return w->status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }

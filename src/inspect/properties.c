@@ -1,11 +1,13 @@
-/* The table of properties; see properties.h. */
+/* The properties of text positions, computed from the state of the scanner. */
 #include "inspect/properties.h"
+
+#include "base/minmax.h"
 
 #include <string.h>
 
 enum { LINE_END_DISTANCE = 5 };
 
-/* A property's value as an expression of the scan `s`. */
+/* Defines a property as an expression of the scanner `s`. */
 #define PROPERTY(NAME, EXPRESSION)                                                                 \
     static double NAME(const att_scanner *s)                                                       \
     {                                                                                              \
@@ -43,30 +45,30 @@ static double punctuation(const att_scanner *s)
 }
 
 const att_property att_properties[] = {
-    { "column", "characters of the line so far", false, column },
+    { "column", "characters since the start of the line", false, column },
     { "line-end", "the line ends within five characters", true, line_end },
-    { "indent", "columns of white space that the line begins with", false, indent },
+    { "indent", "columns of white space at the start of the line", false, indent },
     { "quotes", "inside quotation marks", true, quotes },
-    { "comment", "inside a comment of C", true, comment },
-    { "literal", "inside a string or a character of C", true, literal },
+    { "comment", "inside a C comment", true, comment },
+    { "literal", "inside a C string or character literal", true, literal },
     { "condition", "inside the condition of an if", true, condition },
-    { "brackets", "brackets open, of any kind", false, brackets },
-    { "round", "round brackets open", false, round_depth },
-    { "square", "square brackets open", false, square_depth },
-    { "curly", "curly brackets open", false, curly_depth },
+    { "brackets", "open brackets of any kind", false, brackets },
+    { "round", "open round brackets", false, round_depth },
+    { "square", "open square brackets", false, square_depth },
+    { "curly", "open curly brackets", false, curly_depth },
     { "assigned", "between = and ;", true, assigned },
-    { "directive", "in a line for the preprocessor of C", true, directive },
+    { "directive", "in a line of the C preprocessor", true, directive },
     { "number", "in a number", true, number },
     { "url", "in a URL", true, url },
     { "capital", "a capital letter", true, capital },
-    { "capitals", "in a word of capitals", true, capitals },
+    { "capitals", "in a word of capital letters", true, capitals },
     { "word", "in a word", true, word },
-    { "word-place", "characters of the word so far", false, word_place },
+    { "word-place", "characters since the start of the word", false, word_place },
     { "sentence-start", "in the first word of a sentence", true, sentence_start },
-    { "sentence-words", "words of the sentence so far", false, sentence_words },
+    { "sentence-words", "words since the start of the sentence", false, sentence_words },
     { "blank", "white space", true, blank },
-    { "newline", "the end of a line", true, newline },
-    { "punctuation", "a sign of punctuation", true, punctuation },
+    { "newline", "a line end", true, newline },
+    { "punctuation", "a punctuation mark", true, punctuation },
 };
 
-const int att_property_count = sizeof att_properties / sizeof *att_properties;
+const int att_property_count = ATT_COUNT(att_properties);

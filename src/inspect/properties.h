@@ -1,5 +1,5 @@
-/* Properties of the places of a text, each a number: what units of a model are compared with when
- * one looks for those that keep track of something. */
+/* Properties of positions in a text, such as "inside quotation marks": the units of an RNN are
+ * correlated with them to find interpretable units. */
 #ifndef ATT_INSPECT_PROPERTIES_H
 #define ATT_INSPECT_PROPERTIES_H
 
@@ -8,11 +8,11 @@
 typedef struct att_property {
     const char *name;
     const char *help;
-    bool is_binary; /* its values are 0 and 1 */
-    double (*value)(const att_scanner *scan);
+    bool is_binary; /* the values are 0 and 1 */
+    double (*value)(const att_scanner *scanner);
 } att_property;
 
-/* All of them; a report lists them in this order. */
+/* In the order of the report. */
 extern const att_property att_properties[];
 extern const int att_property_count;
 

@@ -1,6 +1,8 @@
-/* Lines, words, quotations and sentences; see scan.h. */
+/* The scanner for lines, words, quotation marks and sentences. The part for C is in scanner_code.c.
+ */
 #include "inspect/scanner.h"
 
+#include "base/minmax.h"
 #include "text/utf8.h"
 
 #include <string.h>
@@ -12,33 +14,34 @@ static bool is_digit(uint32_t code)
     return code >= '0' && code <= '9';
 }
 
-/* Latin, Greek and Cyrillic; the sign of multiplication stands among the letters. */
+/* Latin, Greek and Cyrillic. U+00D7, the multiplication sign, lies within the range of letters. */
 bool att_is_capital(uint32_t code)
 {
     return (code >= 'A' && code <= 'Z') || (code >= 0xC0 && code <= 0xDE && code != 0xD7) ||
            (code >= 0x391 && code <= 0x3A9) || (code >= 0x410 && code <= 0x42F);
 }
 
-static uint32_t peek(const att_scanner *scan)
+static uint32_t peek(const att_scanner *scanner)
 {
     uint32_t code = 0;
-    if (scan->position < scan->length)
-        att_utf8_decode_lossy(scan->text + scan->position, scan->length - scan->position, &code);
+    if (scanner->position < scanner->length)
+        att_utf8_decode_lossy(scanner->text + scanner->position,
+                              scanner->length - scanner->position, &code);
     return code;
 }
 
 /* ---- lines */
 
-/* Characters from here to the end of the line, counted no further than LONGEST_LOOK bytes. */
-static int64_t measure_line(const att_scanner *scan)
+/* Characters from here to the end of the line, within MAX_LOOKAHEAD bytes. */
+static int64_t measure_line(const att_scanner *scanner)
 {
-    size_t left = scan->length - scan->position;
-    const char *start = scan->text + scan->position;
-    size_t most = left < MAX_LOOKAHEAD ? left : MAX_LOOKAHEAD;
-    const char *end = memchr(start, '\n', most);
+    size_t left = scanner->length - scanner->position;
+    const char *start = scanner->text + scanner->position;
+    size_t lookahead = att_min_size(left, MAX_LOOKAHEAD);
+    const char *end = memchr(start, '\n', lookahead);
     int64_t count = 0;
     if (!end)
-        end = start + most;
+        end = start + lookahead;
     else if (end > start && end[-1] == '\r')
         end--;
     for (const char *at = start; at < end; at++)
@@ -46,115 +49,118 @@ static int64_t measure_line(const att_scanner *scan)
     return count;
 }
 
-static void begin_line(att_scanner *scan)
+static void begin_line(att_scanner *scanner)
 {
-    scan->column = 0;
-    scan->indent = 0;
-    scan->in_indent = true;
-    scan->line_length = measure_line(scan);
+    scanner->column = 0;
+    scanner->indent = 0;
+    scanner->in_indent = true;
+    scanner->line_length = measure_line(scanner);
 }
 
-static void read_line(att_scanner *scan)
+static void read_line(att_scanner *scanner)
 {
-    scan->blank_line = scan->codepoint == '\n' && scan->in_indent;
-    if (scan->codepoint == '\n') {
-        begin_line(scan);
+    scanner->blank_line = scanner->codepoint == '\n' && scanner->in_indent;
+    if (scanner->codepoint == '\n') {
+        begin_line(scanner);
         return;
     }
-    scan->column++;
-    scan->in_indent = scan->in_indent && (scan->codepoint == ' ' || scan->codepoint == '\t');
-    if (scan->in_indent)
-        scan->indent += scan->codepoint == '\t' ? TAB - scan->indent % TAB : 1;
+    scanner->column++;
+    scanner->in_indent =
+        scanner->in_indent && (scanner->codepoint == ' ' || scanner->codepoint == '\t');
+    if (scanner->in_indent)
+        scanner->indent += scanner->codepoint == '\t' ? TAB - scanner->indent % TAB : 1;
 }
 
 /* ---- words */
 
-/* A point stays in a number where a digit follows. */
-static bool continues_word(const att_scanner *scan)
+/* A period inside a number continues it if a digit follows. */
+static bool continues_word(const att_scanner *scanner)
 {
-    if (att_utf8_identifier_part(scan->codepoint))
+    if (att_utf8_identifier_part(scanner->codepoint))
         return true;
-    return scan->in_number && scan->codepoint == '.' && is_digit(scan->next_codepoint);
+    return scanner->in_number && scanner->codepoint == '.' && is_digit(scanner->next_codepoint);
 }
 
-static void read_word(att_scanner *scan)
+static void read_word(att_scanner *scanner)
 {
-    if (!continues_word(scan)) {
-        scan->word_length = 0;
-        scan->in_number = scan->all_caps = false;
+    if (!continues_word(scanner)) {
+        scanner->word_length = 0;
+        scanner->in_number = scanner->all_caps = false;
         return;
     }
-    if (scan->word_length == 0) {
-        scan->in_number = is_digit(scan->codepoint);
-        scan->all_caps = true;
-        scan->sentence_words++;
+    if (scanner->word_length == 0) {
+        scanner->in_number = is_digit(scanner->codepoint);
+        scanner->all_caps = true;
+        scanner->sentence_words++;
     }
-    scan->word_length++;
-    scan->all_caps = scan->all_caps && (att_is_capital(scan->codepoint) || scan->codepoint == '_' ||
-                                        (scan->word_length > 1 && is_digit(scan->codepoint)));
+    scanner->word_length++;
+    scanner->all_caps =
+        scanner->all_caps && (att_is_capital(scanner->codepoint) || scanner->codepoint == '_' ||
+                              (scanner->word_length > 1 && is_digit(scanner->codepoint)));
 }
 
-static bool url_begins(const att_scanner *scan, size_t here)
+static bool url_begins(const att_scanner *scanner, size_t here)
 {
     static const char *const starts[] = { "http://", "https://", "ftp://", "git://", "www." };
-    if (att_utf8_identifier_part(scan->previous_codepoint))
+    if (att_utf8_identifier_part(scanner->previous_codepoint))
         return false;
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+    for (size_t i = 0; i < ATT_COUNT(starts); i++) {
         size_t length = strlen(starts[i]);
-        if (scan->length - here >= length && memcmp(scan->text + here, starts[i], length) == 0)
+        if (scanner->length - here >= length &&
+            memcmp(scanner->text + here, starts[i], length) == 0)
             return true;
     }
     return false;
 }
 
-/* From its first letter to what cannot belong to one. */
-static void read_url(att_scanner *scan, size_t here)
+/* A URL extends from its scheme to the first character that cannot be part of it. */
+static void read_url(att_scanner *scanner, size_t here)
 {
     static const char ends[] = "\"<>()[]{}`";
-    uint32_t c = scan->codepoint;
+    uint32_t c = scanner->codepoint;
     bool ended = att_is_blank(c) || (c < 0x80 && strchr(ends, (int)c));
-    scan->in_url = scan->in_url ? !ended : url_begins(scan, here);
+    scanner->in_url = scanner->in_url ? !ended : url_begins(scanner, here);
 }
 
 /* ---- prose */
 
-/* An empty line ends what was left open. */
-static void read_quotes(att_scanner *scan)
+/* An empty line closes an open quotation. */
+static void read_quotes(att_scanner *scanner)
 {
-    switch (scan->codepoint) {
+    switch (scanner->codepoint) {
     case '"':
-        scan->in_quotes = !scan->in_quotes;
+        scanner->in_quotes = !scanner->in_quotes;
         break;
     case 0x201C: /* “ */
     case 0xAB:
-        scan->in_quotes = true;
+        scanner->in_quotes = true;
         break;   /* « */
     case 0x201D: /* ” */
     case 0xBB:
-        scan->in_quotes = false;
+        scanner->in_quotes = false;
         break; /* » */
     default:
-        scan->in_quotes = scan->in_quotes && !scan->blank_line;
+        scanner->in_quotes = scanner->in_quotes && !scanner->blank_line;
     }
 }
 
-/* A sentence begins with the first word after a sign that ended the one before and a blank. */
-static void read_sentence(att_scanner *scan)
+/* A sentence starts with the first word after a sentence-ending mark and white space. */
+static void read_sentence(att_scanner *scanner)
 {
-    bool stop = scan->codepoint == '.' || scan->codepoint == '!' || scan->codepoint == '?';
-    if (scan->blank_line || (scan->sentence_ended && att_is_blank(scan->codepoint)))
-        scan->sentence_words = 0;
-    if (stop)
-        scan->sentence_ended = true;
-    else if (att_utf8_identifier_part(scan->codepoint) || att_is_blank(scan->codepoint))
-        scan->sentence_ended = false; /* quotation marks and brackets may stand between */
+    bool ends = scanner->codepoint == '.' || scanner->codepoint == '!' || scanner->codepoint == '?';
+    if (scanner->blank_line || (scanner->sentence_ended && att_is_blank(scanner->codepoint)))
+        scanner->sentence_words = 0;
+    if (ends)
+        scanner->sentence_ended = true;
+    else if (att_utf8_identifier_part(scanner->codepoint) || att_is_blank(scanner->codepoint))
+        scanner->sentence_ended = false; /* quotation marks and brackets may come between */
 }
 
-/* The character at `here`; the end of a line of DOS is one, and an end like any other. */
-static size_t take(const att_scanner *scan, size_t here, uint32_t *code)
+/* Decodes the character at `here`; CR LF is one line end. */
+static size_t decode_character(const att_scanner *scanner, size_t here, uint32_t *code)
 {
-    const char *text = scan->text + here;
-    size_t left = scan->length - here;
+    const char *text = scanner->text + here;
+    size_t left = scanner->length - here;
     if (left > 1 && text[0] == '\r' && text[1] == '\n') {
         *code = '\n';
         return 2;
@@ -162,26 +168,26 @@ static size_t take(const att_scanner *scan, size_t here, uint32_t *code)
     return att_utf8_decode_lossy(text, left, code);
 }
 
-void att_scanner_start(att_scanner *scan, const char *text, size_t length)
+void att_scanner_start(att_scanner *scanner, const char *text, size_t length)
 {
-    *scan = (att_scanner){ .text = text, .length = length };
-    begin_line(scan);
-    scan->next_codepoint = peek(scan);
+    *scanner = (att_scanner){ .text = text, .length = length };
+    begin_line(scanner);
+    scanner->next_codepoint = peek(scanner);
 }
 
-size_t att_scanner_next(att_scanner *scan)
+size_t att_scanner_next(att_scanner *scanner)
 {
-    size_t here = scan->position;
-    if (here >= scan->length)
+    size_t here = scanner->position;
+    if (here >= scanner->length)
         return 0;
-    scan->previous_codepoint = scan->codepoint;
-    scan->position += take(scan, here, &scan->codepoint);
-    scan->next_codepoint = peek(scan);
-    read_line(scan);
-    read_word(scan);
-    read_url(scan, here);
-    read_quotes(scan);
-    read_sentence(scan);
-    att_scanner_update_code(scan);
-    return scan->position - here;
+    scanner->previous_codepoint = scanner->codepoint;
+    scanner->position += decode_character(scanner, here, &scanner->codepoint);
+    scanner->next_codepoint = peek(scanner);
+    read_line(scanner);
+    read_word(scanner);
+    read_url(scanner, here);
+    read_quotes(scanner);
+    read_sentence(scanner);
+    att_scanner_update_code(scanner);
+    return scanner->position - here;
 }

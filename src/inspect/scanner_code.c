@@ -1,42 +1,44 @@
-/* Where in C a text stands; see scan.h. A rough reading, which follows a file through its
- * preprocessor's branches: what these leave open, a brace in the first column closes. */
+/* The C part of the scanner: comments, literals, brackets, conditions, assignments and directives.
+ * An approximation: all branches of the preprocessor are read, and a brace in the first column
+ * closes any brackets that they leave open. */
 #include "inspect/scanner.h"
 
 #include <string.h>
 
 /* ---- comments and literals */
 
-static void enter(att_scanner *scan, att_lexical_context within)
+static void enter(att_scanner *scanner, att_lexical_context context)
 {
-    scan->context = within;
-    scan->escaped = false;
-    scan->unconsumed_codepoint = 0; /* the star of a beginning is not that of an end */
+    scanner->context = context;
+    scanner->escaped = false;
+    scanner->unconsumed_codepoint =
+        0; /* so that the star of an opening slash-star cannot close the comment */
 }
 
-/* In code; true where something else begins. Two slashes after a colon are those of a URL. */
-static bool enters_comment_or_literal(att_scanner *scan)
+/* In code: true if a comment or literal starts here. Two slashes after a colon belong to a URL. */
+static bool enters_comment_or_literal(att_scanner *scanner)
 {
-    uint32_t c = scan->codepoint;
-    if (scan->unconsumed_codepoint == '/' && c == '*')
-        enter(scan, ATT_LEXICAL_BLOCK_COMMENT);
-    else if (c == '/' && scan->next_codepoint == '/' && scan->unconsumed_codepoint != ':')
-        enter(scan, ATT_LEXICAL_LINE_COMMENT);
+    uint32_t c = scanner->codepoint;
+    if (scanner->unconsumed_codepoint == '/' && c == '*')
+        enter(scanner, ATT_LEXICAL_BLOCK_COMMENT);
+    else if (c == '/' && scanner->next_codepoint == '/' && scanner->unconsumed_codepoint != ':')
+        enter(scanner, ATT_LEXICAL_LINE_COMMENT);
     else if (c == '"')
-        enter(scan, ATT_LEXICAL_STRING);
-    else if (c == '\'' && scan->word_length == 0 &&
-             !(scan->unconsumed_codepoint >= '0' && scan->unconsumed_codepoint <= 'z'))
-        enter(scan, ATT_LEXICAL_CHARACTER);
-    return scan->context != ATT_LEXICAL_CODE;
+        enter(scanner, ATT_LEXICAL_STRING);
+    else if (c == '\'' && scanner->word_length == 0 &&
+             !(scanner->unconsumed_codepoint >= '0' && scanner->unconsumed_codepoint <= 'z'))
+        enter(scanner, ATT_LEXICAL_CHARACTER);
+    return scanner->context != ATT_LEXICAL_CODE;
 }
 
-static void read_literal(att_scanner *scan, uint32_t end)
+static void read_literal(att_scanner *scanner, uint32_t end)
 {
-    if (scan->codepoint == '\n' && !scan->escaped)
-        enter(scan, ATT_LEXICAL_CODE); /* it was none, or is not finished */
-    else if (scan->codepoint == end && !scan->escaped)
-        enter(scan, ATT_LEXICAL_CODE);
+    if (scanner->codepoint == '\n' && !scanner->escaped)
+        enter(scanner, ATT_LEXICAL_CODE); /* not a literal, or unterminated */
+    else if (scanner->codepoint == end && !scanner->escaped)
+        enter(scanner, ATT_LEXICAL_CODE);
     else
-        scan->escaped = scan->codepoint == '\\' && !scan->escaped;
+        scanner->escaped = scanner->codepoint == '\\' && !scanner->escaped;
 }
 
 /* ---- brackets */
@@ -47,107 +49,109 @@ static void close_bracket(int64_t *open)
         --*open;
 }
 
-static void read_bracket(att_scanner *scan)
+static void read_bracket(att_scanner *scanner)
 {
-    switch (scan->codepoint) {
+    switch (scanner->codepoint) {
     case '(':
-        scan->round_depth++;
+        scanner->round_depth++;
         break;
     case ')':
-        close_bracket(&scan->round_depth);
+        close_bracket(&scanner->round_depth);
         break;
     case '[':
-        scan->square_depth++;
+        scanner->square_depth++;
         break;
     case ']':
-        close_bracket(&scan->square_depth);
+        close_bracket(&scanner->square_depth);
         break;
     case '{':
-        scan->curly_depth++;
+        scanner->curly_depth++;
         break;
     case '}':
-        close_bracket(&scan->curly_depth);
+        close_bracket(&scanner->curly_depth);
         break;
     default:
         return;
     }
-    bool first = scan->column == 1 && (scan->codepoint == '{' || scan->codepoint == '}');
+    bool first = scanner->column == 1 && (scanner->codepoint == '{' || scanner->codepoint == '}');
     if (first) {
-        scan->curly_depth = scan->codepoint == '{';
-        scan->round_depth = scan->square_depth = 0;
+        scanner->curly_depth = scanner->codepoint == '{';
+        scanner->round_depth = scanner->square_depth = 0;
     }
 }
 
-/* ---- what stands between certain signs */
+/* ---- conditions, assignments, directives */
 
-/* The condition of an if: from its bracket to the one that closes it. */
-static void read_condition(att_scanner *scan)
+/* The condition of an if extends from its opening to its closing bracket. */
+static void read_condition(att_scanner *scanner)
 {
-    if (scan->after_if && scan->codepoint == '(')
-        scan->condition_depth = scan->round_depth;
-    if (scan->condition_depth > scan->round_depth)
-        scan->condition_depth = 0;
-    bool word = scan->word_length == 2 && scan->previous_codepoint == 'i' && scan->codepoint == 'f';
-    bool blank = att_is_blank(scan->codepoint);
-    scan->after_if = word || (scan->after_if && blank);
+    if (scanner->after_if && scanner->codepoint == '(')
+        scanner->condition_depth = scanner->round_depth;
+    if (scanner->condition_depth > scanner->round_depth)
+        scanner->condition_depth = 0;
+    bool word = scanner->word_length == 2 && scanner->previous_codepoint == 'i' &&
+                scanner->codepoint == 'f';
+    bool blank = att_is_blank(scanner->codepoint);
+    scanner->after_if = word || (scanner->after_if && blank);
 }
 
-static void read_assignment(att_scanner *scan)
+static void read_assignment(att_scanner *scanner)
 {
-    bool compares = scan->next_codepoint == '=' ||
-                    (scan->unconsumed_codepoint && strchr("=!<>", (int)scan->unconsumed_codepoint));
-    if (scan->codepoint == '=' && !compares)
-        scan->in_assignment = true;
-    else if (scan->codepoint == ';' || scan->codepoint == '{' || scan->codepoint == '}')
-        scan->in_assignment = false;
+    bool compares =
+        scanner->next_codepoint == '=' ||
+        (scanner->unconsumed_codepoint && strchr("=!<>", (int)scanner->unconsumed_codepoint));
+    if (scanner->codepoint == '=' && !compares)
+        scanner->in_assignment = true;
+    else if (scanner->codepoint == ';' || scanner->codepoint == '{' || scanner->codepoint == '}')
+        scanner->in_assignment = false;
 }
 
-static void read_code(att_scanner *scan)
+static void read_code(att_scanner *scanner)
 {
-    read_bracket(scan);
-    read_condition(scan);
-    read_assignment(scan);
-    if (scan->blank_line) {
-        scan->round_depth = scan->square_depth = scan->condition_depth = 0;
-        scan->in_assignment = false;
+    read_bracket(scanner);
+    read_condition(scanner);
+    read_assignment(scanner);
+    if (scanner->blank_line) {
+        scanner->round_depth = scanner->square_depth = scanner->condition_depth = 0;
+        scanner->in_assignment = false;
     }
 }
 
-/* A directive goes on beyond a backslash at the end of its line. */
-static void read_directive(att_scanner *scan)
+/* A backslash at the end of a line continues the directive. */
+static void read_directive(att_scanner *scanner)
 {
-    if (scan->codepoint == '\n')
-        scan->in_directive = scan->in_directive && scan->previous_codepoint == '\\';
-    else if (scan->codepoint == '#' && scan->column == scan->indent + 1)
-        scan->in_directive = true;
+    if (scanner->codepoint == '\n')
+        scanner->in_directive = scanner->in_directive && scanner->previous_codepoint == '\\';
+    else if (scanner->codepoint == '#' && scanner->column == scanner->indent + 1)
+        scanner->in_directive = true;
 }
 
-void att_scanner_update_code(att_scanner *scan)
+void att_scanner_update_code(att_scanner *scanner)
 {
-    uint32_t c = scan->codepoint;
-    switch (scan->context) {
+    uint32_t c = scanner->codepoint;
+    switch (scanner->context) {
     case ATT_LEXICAL_CODE:
-        read_directive(scan);
-        if (enters_comment_or_literal(scan))
+        read_directive(scanner);
+        if (enters_comment_or_literal(scanner))
             return;
-        read_code(scan);
+        read_code(scanner);
         break;
     case ATT_LEXICAL_LINE_COMMENT:
         if (c == '\n')
-            enter(scan, ATT_LEXICAL_CODE);
+            enter(scanner, ATT_LEXICAL_CODE);
         break;
     case ATT_LEXICAL_BLOCK_COMMENT:
-        if (scan->unconsumed_codepoint == '*' && c == '/') {
-            enter(scan, ATT_LEXICAL_CODE);
+        if (scanner->unconsumed_codepoint == '*' && c == '/') {
+            enter(scanner, ATT_LEXICAL_CODE);
             return;
         }
         break;
     case ATT_LEXICAL_STRING:
-        read_literal(scan, '"');
+        read_literal(scanner, '"');
         break;
     case ATT_LEXICAL_CHARACTER:
-        read_literal(scan, '\'');
+        read_literal(scanner, '\'');
         break;
     }
-    scan->unconsumed_codepoint = c;
+    scanner->unconsumed_codepoint = c;
 }

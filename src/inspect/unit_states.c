@@ -1,46 +1,48 @@
-/* Reading stretches of a text side by side; see states.h. */
+/* Runs an RNN stack over several ranges of a text in parallel, one row of a batch per range, chunk
+ * by chunk, and reports the activations of all units after each token. */
 #include "inspect/unit_states.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/progress.h"
 
 #include <string.h>
 
-enum { STEPS_PER_CHUNK = 64 }; /* steps at a time */
+enum { STEPS_PER_CHUNK = 64 };
 
-/* A reading under way: stretches are rows, which go on in step. */
+/* The state of a run: each range is a row, and all rows advance together. */
 typedef struct state_reader {
     const att_rnn_stack *stack;
     const att_encoding *encoding;
     const att_states_options *options;
     att_unit_signal signal;
     att_tape *tape;
-    int64_t steps;                             /* of the longest row, its warming up included */
-    int32_t *ids;                              /* [rows, CHUNK] */
-    float *units;                              /* [layers N] of one place */
-    float *carried_states[ATT_MAX_RNN_LAYERS]; /* [rows, states N] where a layer stands */
-    const float *values[ATT_MAX_RNN_LAYERS];   /* [rows, count, N] of the chunk */
+    int64_t steps;                             /* of the longest row, including its warm-up */
+    int32_t *ids;                              /* [rows, STEPS_PER_CHUNK] */
+    float *units;                              /* [layers N] after one token */
+    float *carried_states[ATT_MAX_RNN_LAYERS]; /* [rows, states N] between chunks */
+    const float *values[ATT_MAX_RNN_LAYERS];   /* [rows, count, N] in the current chunk */
 } state_reader;
 
-att_status att_states_resolve_signal(att_unit_signal *signal, const att_rnn_stack *tower,
+att_status att_states_resolve_signal(att_unit_signal *signal, const att_rnn_stack *stack,
                                      att_error *err)
 {
-    bool has_cell = tower->layer[0]->cell == ATT_RNN_CELL_LSTM;
+    bool has_cell = stack->layer[0]->cell == ATT_RNN_CELL_LSTM;
     if (*signal == ATT_SIGNAL_DEFAULT)
         *signal = has_cell ? ATT_SIGNAL_CELL : ATT_SIGNAL_HIDDEN;
     if (*signal == ATT_SIGNAL_CELL && !has_cell)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the model's layers have a hidden state alone: an LSTM has cells");
+                        "the RNN has no cell state: only an LSTM has one");
     return ATT_OK;
 }
 
-/* The token that a row reads at a step; below 0: none. */
+/* The token that a row reads at a step; negative: none. */
 static int64_t token_at(const state_reader *r, int64_t row, int64_t step)
 {
-    const att_token_range *stretch = &r->options->ranges[row];
-    int64_t token = stretch->first - r->options->warmup_tokens + step;
-    return token < stretch->end ? token : -1;
+    const att_token_range *range = &r->options->ranges[row];
+    int64_t token = range->first - r->options->warmup_tokens + step;
+    return token < range->end ? token : -1;
 }
 
 static void fill_ids(state_reader *r, int64_t first, int64_t count)
@@ -52,7 +54,8 @@ static void fill_ids(state_reader *r, int64_t first, int64_t count)
         }
 }
 
-/* One layer over x [rows,count,…]: its hidden states; what is looked at goes to `values`. */
+/* Runs one layer over x [rows,count,…]. Returns its hidden states and stores the signal in
+ * `values`. */
 static att_node *run_layer(state_reader *r, int index, att_node *x)
 {
     const att_rnn_layer *layer = r->stack->layer[index];
@@ -61,21 +64,21 @@ static att_node *run_layer(state_reader *r, int index, att_node *x)
     att_node *start = att_tape_input(r->tape, 2, shape, r->carried_states[index]);
     att_node *hidden =
         att_rnn_layer_run(layer, r->tape, x, &(att_rnn_layer_input){ .initial_state = start });
-    att_node *end = att_rnn_final_state(r->tape, hidden), *seen = hidden;
+    att_node *end = att_rnn_final_state(r->tape, hidden), *signal = hidden;
     if (r->signal == ATT_SIGNAL_CELL) {
         att_node *cells = att_slice(r->tape, att_rnn_all_states(r->tape, hidden),
                                     layer->hidden_size, layer->hidden_size);
-        seen = att_activate(r->tape, cells, ATT_ACTIVATION_TANH);
+        signal = att_activate(r->tape, cells, ATT_ACTIVATION_TANH);
     }
-    if (end && seen) {
+    if (end && signal) {
         memcpy(r->carried_states[index], end->value, (size_t)(shape[0] * width) * sizeof(float));
-        r->values[index] = seen->value;
+        r->values[index] = signal->value;
     }
     return hidden;
 }
 
-/* A row that has not begun stands at the start, whatever steps over nothing did to it: the first
- * stretch of a text has nothing before it to warm up with. */
+/* Resets the state of rows that have not started yet, which was advanced over padding: the first
+ * range of a text has no tokens before it to warm up with. */
 static void reset_unstarted_rows(state_reader *r, int64_t step)
 {
     for (int64_t row = 0; row < r->options->count; row++) {
@@ -122,13 +125,13 @@ static att_status read_chunk(state_reader *r, int64_t first, int64_t count, att_
     return ATT_OK;
 }
 
-static att_status open_reading(state_reader *r, const att_model *model, att_error *err)
+static att_status open_reader(state_reader *r, const att_model *model, att_error *err)
 {
     int64_t rows = r->options->count;
     for (int64_t i = 0; i < rows; i++) {
-        const att_token_range *stretch = &r->options->ranges[i];
-        int64_t steps = stretch->end - stretch->first + r->options->warmup_tokens;
-        r->steps = steps > r->steps ? steps : r->steps;
+        const att_token_range *range = &r->options->ranges[i];
+        int64_t steps = range->end - range->first + r->options->warmup_tokens;
+        r->steps = att_max_i64(r->steps, steps);
     }
     r->ids = att_alloc((size_t)rows, STEPS_PER_CHUNK * sizeof *r->ids);
     r->units =
@@ -143,7 +146,7 @@ static att_status open_reading(state_reader *r, const att_model *model, att_erro
     return ok ? att_tape_new(&r->tape, &model->params, err) : att_fail_memory(err);
 }
 
-static void close_reading(state_reader *r)
+static void close_reader(state_reader *r)
 {
     att_tape_free(r->tape);
     att_free(r->ids);
@@ -152,24 +155,27 @@ static void close_reading(state_reader *r)
         att_free(r->carried_states[i]);
 }
 
-/* Chunks end where a row begins, so that it can be held back until there. */
+/* A chunk ends where a row starts, so that the row can be reset there. */
 static int64_t chunk_length(const state_reader *r, int64_t step)
 {
-    int64_t count = r->steps - step < STEPS_PER_CHUNK ? r->steps - step : STEPS_PER_CHUNK;
+    int64_t count = att_min_i64(r->steps - step, STEPS_PER_CHUNK);
     for (int64_t row = 0; row < r->options->count; row++) {
-        int64_t begins = r->options->warmup_tokens - r->options->ranges[row].first;
-        if (begins > step && begins - step < count)
-            count = begins - step;
+        int64_t start = r->options->warmup_tokens - r->options->ranges[row].first;
+        if (start > step && start - step < count)
+            count = start - step;
     }
     return count;
 }
 
-att_status att_states_run(const att_model *model, const att_rnn_stack *tower,
-                          const att_encoding *text, const att_states_options *how, att_error *err)
+att_status att_states_run(const att_model *model, const att_rnn_stack *stack,
+                          const att_encoding *text, const att_states_options *options,
+                          att_error *err)
 {
-    state_reader r = { .stack = tower, .encoding = text, .options = how, .signal = how->signal };
-    ATT_TRY(att_states_resolve_signal(&r.signal, tower, err));
-    att_status status = open_reading(&r, model, err);
+    state_reader r = {
+        .stack = stack, .encoding = text, .options = options, .signal = options->signal
+    };
+    ATT_TRY(att_states_resolve_signal(&r.signal, stack, err));
+    att_status status = open_reader(&r, model, err);
     for (int64_t step = 0, count; status == ATT_OK && step < r.steps; step += count) {
         status = att_progress_check(err);
         if (status != ATT_OK)
@@ -177,6 +183,6 @@ att_status att_states_run(const att_model *model, const att_rnn_stack *tower,
         count = chunk_length(&r, step);
         status = read_chunk(&r, step, count, err);
     }
-    close_reading(&r);
+    close_reader(&r);
     return status;
 }

@@ -1,6 +1,7 @@
-/* Checkpoints: a model file that holds, under ATT_TRAINING_PREFIX, the moments of the optimiser and
- * the parameters that are kept, and in its metadata the state. A file is written beside its place
- * and renamed into it (att_file_save), so at every moment there is a whole one. */
+/* Checkpoints: a model file with additional tensors under ATT_TRAINING_PREFIX (the moments of the
+ * optimizer, the best parameters, snapshots, the carried RNN state) and the training state in its
+ * metadata. The file is replaced atomically by a rename (att_file_save), so there is always a
+ * complete one. */
 #include "train/training.h"
 
 #include "base/error.h"
@@ -13,13 +14,13 @@
 
 /* ---- blocks as tensors: training.<block>.<parameter> */
 
-/* A block of the parameters' layout that a checkpoint holds. */
+/* A block with the layout of the parameters. */
 typedef struct checkpoint_block {
     char name[32];
     float *values;
 } checkpoint_block;
 
-/* Block `index` of those that this state has; false beyond the last. */
+/* Block `index` of the run in its current state; false after the last. */
 static bool checkpoint_block_get(checkpoint_block *out, const att_training *training, int64_t index)
 {
     const att_training_state *state = &training->state;
@@ -44,7 +45,7 @@ static bool checkpoint_block_get(checkpoint_block *out, const att_training *trai
 }
 
 /* A view of one parameter in a block. */
-static att_tensor view_in(const att_params *params, int index, float *block)
+static att_tensor view_param(const att_params *params, int index, float *block)
 {
     const att_param *param = &params->items[index];
     return att_tensor_view(block + param->offset, ATT_F32, param->rank, param->shape);
@@ -58,7 +59,7 @@ static att_status tensor_name(att_string *out, const char *block, const char *pa
                : att_fail_memory(err);
 }
 
-/* ---- what is carried from batch to batch: a tensor of its own */
+/* ---- the RNN state carried across batches (truncated BPTT) */
 
 #define CARRIED_STATE ATT_TRAINING_PREFIX "rnn_state"
 
@@ -68,7 +69,7 @@ static att_tensor view_carried_state(const att_carried_state *carried)
     return att_tensor_view(carried->states, ATT_F32, 2, shape);
 }
 
-/* Only in the middle of an epoch does the next batch follow one. */
+/* An epoch starts without a carried state. */
 static bool has_carried_state(const att_training *training)
 {
     return training->carried_state.width > 0 && training->state.epoch_batches > 0;
@@ -94,7 +95,7 @@ static att_status load_carried_state(att_training *training, const att_bundle *b
                 found->shape[0] <= carried->max_rows && found->shape[1] == carried->width;
     if (!fits)
         return att_fail(err, ATT_BAD_INPUT, file,
-                        "has no tensor '" CARRIED_STATE "' of %lld columns: where its rows ended",
+                        "expected the tensor '" CARRIED_STATE "' with %lld columns, found none",
                         (long long)carried->width);
     carried->rows = found->shape[0];
     memcpy(carried->states, found->data,
@@ -104,12 +105,12 @@ static att_status load_carried_state(att_training *training, const att_bundle *b
 
 /* ---- saving */
 
-/* The bundle looks at the block, which must outlive it. */
+/* The bundle refers to the block, which must outlive it. */
 static att_status add_block(att_bundle *bundle, const att_params *params,
                             const checkpoint_block *block, att_string *name, att_error *err)
 {
     for (int i = 0; i < params->count; i++) {
-        att_tensor view = view_in(params, i, block->values);
+        att_tensor view = view_param(params, i, block->values);
         ATT_TRY(tensor_name(name, block->name, params->items[i].name, err));
         ATT_TRY(att_bundle_take(bundle, name->data, &view, err));
     }
@@ -143,7 +144,7 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
     const att_params *params = &training->model->params;
     if (!isfinite(att_l2_norm(params->value, params->size, training->norm_sums)))
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "step %lld: a parameter is no longer a number; a lower rate may help",
+                        "step %lld: a parameter is NaN or infinite; try a lower learning-rate",
                         (long long)training->state.step);
     att_bundle *bundle;
     ATT_TRY(att_bundle_new(&bundle, err));
@@ -158,15 +159,15 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
     return status;
 }
 
-/* The model's parameter block is exchanged for `values` meanwhile. */
+/* Temporarily replaces the parameter block of the model by `values`. */
 att_status att_training_model_bundle(att_bundle **out, const att_training *training, float *values,
                                      double temperature, att_error *err)
 {
     ATT_TRY(att_bundle_new(out, err));
-    float *own = training->model->params.value;
+    float *params = training->model->params.value;
     training->model->params.value = values;
     att_status status = add_model(*out, training, temperature, err);
-    training->model->params.value = own;
+    training->model->params.value = params;
     if (status == ATT_OK)
         return ATT_OK;
     att_bundle_free(*out);
@@ -189,16 +190,18 @@ static att_status load_block(const att_params *params, const checkpoint_block *b
                              att_error *err)
 {
     for (int i = 0; i < params->count; i++) {
-        att_tensor view = view_in(params, i, block->values);
+        att_tensor view = view_param(params, i, block->values);
         ATT_TRY(tensor_name(name, block->name, params->items[i].name, err));
         const att_tensor *found = att_bundle_get(bundle, name->data);
         if (!found)
-            return att_fail(err, ATT_BAD_INPUT, file,
-                            "lacks the tensor '%s': is it a checkpoint (….last.safetensors)?",
-                            name->data);
+            return att_fail(
+                err, ATT_BAD_INPUT, file,
+                "the tensor '%s' is missing: expected a checkpoint (….last.safetensors)",
+                name->data);
         if (!same_shape(&view, found))
-            return att_fail(err, ATT_BAD_INPUT, file, "the tensor '%s' has another shape than '%s'",
-                            name->data, params->items[i].name);
+            return att_fail(err, ATT_BAD_INPUT, file,
+                            "the shape of the tensor '%s' differs from that of '%s'", name->data,
+                            params->items[i].name);
         memcpy(view.data, found->data, params->items[i].count * sizeof(float));
     }
     return ATT_OK;
@@ -221,13 +224,13 @@ att_status att_checkpoint_load(att_training *training, const att_bundle *bundle,
 {
     const char *record = att_bundle_meta_get(bundle, "attend.training");
     if (!record)
-        return att_fail(err, ATT_BAD_INPUT, name, "has no record of training to go on from");
+        return att_fail(err, ATT_BAD_INPUT, name, "is not a checkpoint: it has no training state");
     att_training_state state;
     ATT_TRY(att_training_state_from_json(&state, record, name, err));
     if (state.data_hash != training->state.data_hash) {
         att_training_state_free(&state);
         return att_fail(err, ATT_BAD_INPUT, name,
-                        "was trained on other data than these: the files have changed since");
+                        "was trained on different data: the data files have changed");
     }
     att_training_state_free(&training->state);
     training->state = state;

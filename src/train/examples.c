@@ -4,6 +4,7 @@
 #include "train/examples.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/progress.h"
 #include "base/string.h"
 
@@ -15,7 +16,7 @@ typedef struct example_set {
     void *context;
     const char *name;                    /* "training", "validation" */
     const char *source_name, *text_name; /* of the files in memory */
-    const char *source_key, *target_key; /* settings that name them for pairs, */
+    const char *source_key, *target_key; /* settings that name them: for pairs, */
     const char *text_key, *features_key; /* and for captions and text */
     const char *features_name;
     const att_tensor *features;
@@ -29,7 +30,6 @@ static att_status refuse(const example_set *set, int64_t number, const char *pro
                     problem);
 }
 
-/* A line may hold neither its own end nor, before a tab, another tab. */
 static att_status append_line(att_string *out, const char *text)
 {
     att_status status = att_string_puts(out, text);
@@ -74,7 +74,7 @@ static att_status collect(const example_set *set, att_model_type type, att_error
     return ATT_OK;
 }
 
-/* A setting that the caller has given cannot also come from examples. */
+/* Names the file in memory in a setting. Refuses a setting that the caller has set. */
 static att_status name_file(att_settings *settings, const char *key, const char *name,
                             att_error *err)
 {
@@ -82,9 +82,10 @@ static att_status name_file(att_settings *settings, const char *key, const char 
     att_status status = att_settings_get(&value, settings, key, err);
     bool given = status == ATT_OK && value.length > 0 && strcmp(value.data, name) != 0;
     if (given)
-        status = att_fail(err, ATT_BAD_INPUT, NULL,
-                          "%s is '%s', and the examples come from an iterator: give one of both",
-                          key, value.data);
+        status =
+            att_fail(err, ATT_BAD_INPUT, NULL,
+                     "%s is '%s', but the examples come from an iterator: set only one of them",
+                     key, value.data);
     att_string_free(&value);
     return status == ATT_OK ? att_settings_set(settings, key, name, err) : status;
 }
@@ -126,11 +127,10 @@ att_status att_example_files_new(att_example_files *out, att_settings *settings,
     if (!options->train && !options->valid)
         return ATT_OK;
     if (!options->train)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "validation examples need training examples beside them");
+        return att_fail(err, ATT_BAD_INPUT, NULL, "validation examples need training examples");
     if (!att_settings_uses_files(settings))
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "this task generates its own examples and takes none");
+                        "this task generates its examples; expected no iterators");
     const example_set sets[] = {
         { options->train, options->train_context, "training", "<training source>",
           "<training examples>", "source", "target", "train", "features", "<features>",
@@ -148,6 +148,6 @@ att_status att_example_files_new(att_example_files *out, att_settings *settings,
 void att_example_files_free(att_example_files *files)
 {
     att_memory_files_mount(NULL, 0);
-    for (size_t i = 0; i < sizeof files->texts / sizeof *files->texts; i++)
+    for (size_t i = 0; i < ATT_COUNT(files->texts); i++)
         att_string_free(&files->texts[i]);
 }

@@ -14,9 +14,9 @@ typedef struct att_example_files {
     size_t count;
 } att_example_files;
 
-/* Reads all examples of `options`, names them in the settings and mounts them; does nothing where
- * the options give no iterator. An example that does not fit the task is ATT_BAD_INPUT and named by
- * its number, from 1. Undo with att_example_files_free() in any case. */
+/* Reads all examples of `options`, names them in the settings and mounts them; does nothing if
+ * the options have no iterator. An example that does not fit the task is ATT_BAD_INPUT and named by
+ * its number, from 1. Release with att_example_files_free(), on failure too. */
 att_status att_example_files_new(att_example_files *out, att_settings *settings,
                                  const att_training_options *options, att_error *err);
 void att_example_files_free(att_example_files *files);

@@ -1,4 +1,4 @@
-/* The optimisers; see optimiser.h. What each does to one element is a kernel (kern/kern.h). */
+/* The optimizers and the gradient norm. The update of one element is a kernel (kern/kern.h). */
 #include "train/optimizer.h"
 
 #include "base/alloc.h"
@@ -8,17 +8,17 @@
 
 #include <math.h>
 
-/* Elements of a block that one call of a kernel works on. */
+/* Elements per kernel call. */
 enum { GRAIN = 1 << 14 };
 
-/* The step of whichever optimiser it is. */
+/* The arguments of the kernel of each optimizer. */
 typedef union any_step {
     att_sgd_step sgd;
     att_adam_step adam;
     att_adadelta_step adadelta;
 } any_step;
 
-/* A stretch of all blocks. */
+/* The same range of the parameters, the gradient and the moments. */
 typedef struct param_slice {
     float *value;
     const float *grad;
@@ -27,24 +27,25 @@ typedef struct param_slice {
 } param_slice;
 
 typedef struct att_optimizer_spec {
-    const char *moments[ATT_MAX_MOMENTS]; /* their names; NULL beyond those there are */
+    const char *moments[ATT_MAX_MOMENTS]; /* names in checkpoints; NULL after the last */
     void (*prepare)(any_step *out, const att_settings *settings,
                     const att_optimizer_step_options *step);
     void (*run)(const att_kernels *kernels, const param_slice *at, const any_step *step);
 } att_optimizer_spec;
 
-/* ---- each optimiser: its step from the settings, and its kernel */
+/* ---- each optimizer: kernel arguments from the settings, and the kernel */
 
-static att_gradient_options gradient_use(const att_optimizer_step_options *step, double pull)
+static att_gradient_options gradient_options(const att_optimizer_step_options *step,
+                                             double weight_decay)
 {
-    return (att_gradient_options){ (float)step->gradient_scale, (float)pull };
+    return (att_gradient_options){ (float)step->gradient_scale, (float)weight_decay };
 }
 
 static void sgd_prepare(any_step *out, const att_settings *settings,
                         const att_optimizer_step_options *step)
 {
     out->sgd = (att_sgd_step){
-        .gradient = gradient_use(step, settings->weight_decay),
+        .gradient = gradient_options(step, settings->weight_decay),
         .learning_rate = (float)step->learning_rate,
         .momentum = (float)settings->momentum,
     };
@@ -55,7 +56,7 @@ static void sgd_run(const att_kernels *kernels, const param_slice *at, const any
     kernels->sgd(at->value, at->moments[0], at->grad, at->count, &step->sgd);
 }
 
-/* base^n by squaring: the same bits whatever the C library's pow(). */
+/* base^n by squaring: unlike pow(), the same bits with every C library. */
 static double power(double base, int64_t n)
 {
     double result = 1;
@@ -68,14 +69,16 @@ static double power(double base, int64_t n)
 static void adam_prepare(any_step *out, const att_settings *settings,
                          const att_optimizer_step_options *step)
 {
-    bool apart = settings->optimizer == ATT_OPTIMIZER_ADAMW;
+    /* AdamW applies weight decay to the parameters, not to the gradient (Loshchilov and Hutter
+     * 2019). */
+    bool decoupled = settings->optimizer == ATT_OPTIMIZER_ADAMW;
     out->adam = (att_adam_step){
-        .gradient = gradient_use(step, apart ? 0 : settings->weight_decay),
+        .gradient = gradient_options(step, decoupled ? 0 : settings->weight_decay),
         .learning_rate = (float)step->learning_rate,
         .beta1 = (float)settings->beta1,
         .beta2 = (float)settings->beta2,
         .epsilon = (float)settings->epsilon,
-        .weight_decay = apart ? (float)settings->weight_decay : 0,
+        .weight_decay = decoupled ? (float)settings->weight_decay : 0,
         .bias_correction1 = (float)(1 - power(settings->beta1, step->step)),
         .bias_correction2 = (float)(1 - power(settings->beta2, step->step)),
     };
@@ -90,7 +93,7 @@ static void adadelta_prepare(any_step *out, const att_settings *settings,
                              const att_optimizer_step_options *step)
 {
     out->adadelta = (att_adadelta_step){
-        .gradient = gradient_use(step, settings->weight_decay),
+        .gradient = gradient_options(step, settings->weight_decay),
         .learning_rate = (float)step->learning_rate,
         .rho = (float)settings->rho,
         .epsilon = (float)settings->epsilon,
@@ -110,7 +113,7 @@ static const att_optimizer_spec optimizers[] = {
     [ATT_OPTIMIZER_ADADELTA] = { { "square_avg", "acc_delta" }, adadelta_prepare, adadelta_run },
 };
 
-/* ---- on whole blocks */
+/* ---- whole blocks */
 
 att_status att_optimizer_new(att_optimizer *out, att_optimizer_kind kind, size_t size,
                              att_error *err)
@@ -124,16 +127,16 @@ att_status att_optimizer_new(att_optimizer *out, att_optimizer_kind kind, size_t
     return ATT_OK;
 }
 
-void att_optimizer_free(att_optimizer *optimiser)
+void att_optimizer_free(att_optimizer *optimizer)
 {
     for (int i = 0; i < ATT_MAX_MOMENTS; i++)
-        att_free(optimiser->moments[i]);
-    *optimiser = (att_optimizer){ 0 };
+        att_free(optimizer->moments[i]);
+    *optimizer = (att_optimizer){ 0 };
 }
 
-const char *att_optimizer_moment_name(const att_optimizer *optimiser, int index)
+const char *att_optimizer_moment_name(const att_optimizer *optimizer, int index)
 {
-    return index < ATT_MAX_MOMENTS ? optimiser->spec->moments[index] : NULL;
+    return index < ATT_MAX_MOMENTS ? optimizer->spec->moments[index] : NULL;
 }
 
 typedef struct optimizer_job {
@@ -153,25 +156,25 @@ static void update_range(void *context, int64_t begin, int64_t end)
     all->optimizer->spec->run(all->kernels, &at, &all->step);
 }
 
-void att_optimizer_step(att_optimizer *optimiser, const att_settings *settings, float *value,
+void att_optimizer_step(att_optimizer *optimizer, const att_settings *settings, float *value,
                         const float *grad, const att_optimizer_step_options *step)
 {
     optimizer_job all = {
-        .optimizer = optimiser, .kernels = att_kernels_get(), .value = value, .grad = grad
+        .optimizer = optimizer, .kernels = att_kernels_get(), .value = value, .grad = grad
     };
-    optimiser->spec->prepare(&all.step, settings, step);
-    att_parallel_for((int64_t)optimiser->size, GRAIN, update_range, &all);
+    optimizer->spec->prepare(&all.step, settings, step);
+    att_parallel_for((int64_t)optimizer->size, GRAIN, update_range, &all);
 }
 
-/* ---- the norm */
+/* ---- the gradient norm */
 
 typedef struct norm_job {
     const float *block;
     double *sums;
 } norm_job;
 
-/* Eight partial sums let the compiler use vectors without changing an order; the square of a float
- * is exact in double precision, and no sum of them overflows. */
+/* Eight partial sums allow the compiler to vectorize without reordering. The square of a float is
+ * exact in double precision, and no sum of such squares overflows. */
 static void add_squares(void *context, int64_t begin, int64_t end)
 {
     enum { LANES = 8 };

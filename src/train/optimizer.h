@@ -1,5 +1,5 @@
-/* How gradients become steps: one row of a table for each optimiser, on whole blocks of parameters.
- * Elements are independent, so threads share a block and the bits stay the same. */
+/* Optimizers: SGD, Adam, AdamW and Adadelta, each a row of a table, applied to a whole block of
+ * parameters. Elements are independent, so the result does not depend on the number of threads. */
 #ifndef ATT_TRAIN_OPTIMIZER_H
 #define ATT_TRAIN_OPTIMIZER_H
 
@@ -9,34 +9,33 @@ enum { ATT_MAX_MOMENTS = 2 };
 
 typedef struct att_optimizer {
     const struct att_optimizer_spec *spec;
-    size_t size;                     /* floats in a block */
-    float *moments[ATT_MAX_MOMENTS]; /* [size] each; NULL beyond those it has */
+    size_t size;                     /* of a block, in floats */
+    float *moments[ATT_MAX_MOMENTS]; /* [size] each; NULL after the last */
 } att_optimizer;
 
-/* Moments of zeros for blocks of `size` floats. Release with att_optimizer_free(), after a failure
- * too. */
+/* Allocates zero moments for a block of `size` floats. Release with att_optimizer_free(), on
+ * failure too. */
 att_status att_optimizer_new(att_optimizer *out, att_optimizer_kind kind, size_t size,
                              att_error *err);
-void att_optimizer_free(att_optimizer *optimiser);
+void att_optimizer_free(att_optimizer *optimizer);
 
-/* What moment `index` is called in checkpoints; NULL where there is none. */
-const char *att_optimizer_moment_name(const att_optimizer *optimiser, int index);
+/* The name of moment `index` in checkpoints; NULL after the last. */
+const char *att_optimizer_moment_name(const att_optimizer *optimizer, int index);
 
-/* What one step is given. */
 typedef struct att_optimizer_step_options {
-    int64_t step; /* counted from 1 */
+    int64_t step; /* from 1 */
     double learning_rate;
-    double gradient_scale; /* of the gradient: what averages and clips it */
+    double gradient_scale; /* factor that averages and clips the gradient */
 } att_optimizer_step_options;
 
-/* Changes `value` [size] by the gradient `grad` [size]. */
-void att_optimizer_step(att_optimizer *optimiser, const att_settings *settings, float *value,
+/* Updates the parameters `value` [size] by the gradient `grad` [size]. */
+void att_optimizer_step(att_optimizer *optimizer, const att_settings *settings, float *value,
                         const float *grad, const att_optimizer_step_options *step);
 
-/* The Euclidean norm of a block, in double precision: squares are added in stretches of one fixed
- * length and these in order, so that neither threads nor instruction sets show. It is finite
- * exactly where every element is. */
+/* The L2 norm of a block in double precision. Squares are summed in blocks of a fixed size, and
+ * these sums in order, so the result depends neither on threads nor on the instruction set. It is
+ * finite if and only if every element is. */
 enum { ATT_NORM_BLOCK = 1 << 15 };
-double att_l2_norm(const float *block, size_t size, double *sums /* [size / stretch + 1] */);
+double att_l2_norm(const float *block, size_t size, double *sums /* [size / ATT_NORM_BLOCK + 1] */);
 
 #endif

@@ -1,21 +1,22 @@
-/* Schedules: a row of a table each; see schedule.h. Only operations that IEEE 754 rounds exactly
- * are used, so that a run does not depend on the C library's cos() or pow(). */
+/* Learning rate schedules, each a row of a table, and scheduled sampling. Only operations that IEEE
+ * 754 rounds correctly are used, so that a run does not depend on the C library's cos() or pow().
+ */
 #include "train/schedule.h"
 
 #include <math.h>
 
-static double clamp(double low, double x, double high)
+static double clamp(double x, double low, double high)
 {
     return x < low ? low : x > high ? high : x;
 }
 
-/* The part of the way from step `from` to step `to` that is done. */
+/* How far `step` is between `from` and `to`, in [0, 1]. */
 static double fraction_done(int64_t from, int64_t step, int64_t to)
 {
-    return to <= from ? 1.0 : clamp(0, (double)(step - from) / (double)(to - from), 1);
+    return to <= from ? 1.0 : clamp((double)(step - from) / (double)(to - from), 0, 1);
 }
 
-/* sin(x) for 0 <= x <= pi/2 by its series; the eleventh term is below the last bit. */
+/* sin(x) for 0 <= x <= pi/2 by its Taylor series; the eleventh term is below the last bit. */
 static double sine(double x)
 {
     double term = x, sum = x;
@@ -26,7 +27,7 @@ static double sine(double x)
     return sum;
 }
 
-/* ---- rates after the warm-up */
+/* ---- learning rates after the warm-up */
 
 typedef double schedule_function(const att_settings *settings, const att_training_plan *plan,
                                  const att_plateau *plateau, int64_t step);
@@ -40,7 +41,8 @@ static double constant_learning_rate(const att_settings *settings, const att_tra
     return settings->learning_rate;
 }
 
-/* Vaswani et al. 2017, section 5.3, with `rate` as the highest. */
+/* Vaswani et al. 2017, section 5.3, with the peak `learning-rate` at the end of the
+ * warm-up. */
 static double inverse_sqrt_learning_rate(const att_settings *settings,
                                          const att_training_plan *plan, const att_plateau *plateau,
                                          int64_t step)
@@ -51,7 +53,8 @@ static double inverse_sqrt_learning_rate(const att_settings *settings,
     return settings->learning_rate * sqrt(warmup / (double)step);
 }
 
-/* Half a cosine from `rate` to `least-rate`: (1 + cos(pi t)) / 2 = 1 - sin(pi t / 2)^2. */
+/* Cosine annealing from `learning-rate` to `min-learning-rate`:
+ * (1 + cos(pi t)) / 2 = 1 - sin(pi t / 2)^2. */
 static double cosine_learning_rate(const att_settings *settings, const att_training_plan *plan,
                                    const att_plateau *plateau, int64_t step)
 {
@@ -67,10 +70,11 @@ static double plateau_learning_rate(const att_settings *settings, const att_trai
 {
     (void)plan;
     (void)step;
-    double rate = settings->learning_rate;
-    for (int64_t i = 0; i < plateau->reductions && rate > settings->min_learning_rate; i++)
-        rate *= settings->plateau_factor;
-    return rate > settings->min_learning_rate ? rate : settings->min_learning_rate;
+    double learning_rate = settings->learning_rate;
+    for (int64_t i = 0; i < plateau->reductions && learning_rate > settings->min_learning_rate; i++)
+        learning_rate *= settings->plateau_factor;
+    return learning_rate > settings->min_learning_rate ? learning_rate
+                                                       : settings->min_learning_rate;
 }
 
 static schedule_function *const schedules[] = {

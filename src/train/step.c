@@ -1,5 +1,5 @@
-/* One step of learning: forward and backward over some batches, the exchange, the norm, the update.
- */
+/* One training step: forward and backward over `accumulate` batches with teacher forcing or
+ * scheduled sampling, all-reduce, gradient clipping, and the optimizer update. */
 #include "train/training.h"
 
 #include "base/error.h"
@@ -7,23 +7,24 @@
 #include <math.h>
 #include <string.h>
 
-/* Forward and backward of one batch, from where `carried` says if given; gradients are added up in
- * the parameters' block. */
-static att_status forward_backward(att_training *training, const att_batch *batch, double own,
+/* Forward and backward of one batch; gradients are added to those of the parameters. `carried`,
+ * unless NULL, is the RNN state at the start of the batch and is replaced by that at its end
+ * (truncated BPTT). */
+static att_status forward_backward(att_training *training, const att_batch *batch, double sampling,
                                    att_carried_state *carried, att_loss_result *result,
                                    att_error *err)
 {
     const att_settings *settings = training->settings;
     att_tape *tape = training->tape;
-    att_loss_options lesson = {
+    att_loss_options options = {
         .label_smoothing = (float)settings->label_smoothing,
-        .scheduled_sampling = (float)own,
+        .scheduled_sampling = (float)sampling,
         .seed = (uint64_t)settings->seed,
         .step = (uint64_t)training->state.batches,
         .carried_state = carried,
     };
-    att_tape_begin(tape, true, lesson.seed, lesson.step);
-    att_node *loss = att_model_loss(training->model, tape, batch, &lesson, result);
+    att_tape_begin(tape, true, options.seed, options.step);
+    att_node *loss = att_model_loss(training->model, tape, batch, &options, result);
     ATT_TRY(att_tape_status(tape, err));
     return att_tape_backward(tape, loss, 1, err);
 }
@@ -36,16 +37,16 @@ static void start_epoch(att_training *training)
     training->arranged_epoch = training->state.epoch;
 }
 
-/* What was learnt in a step; the sums go through the exchange, so they are doubles. */
+/* The sums of a step. They are doubles because the all-reduce adds them too. */
 enum { SUM_LOSS, SUM_TOKENS, SUM_CORRECT, SUM_COUNT };
 
-/* Learns from up to `accumulate` batches of this epoch. */
+/* Adds the gradients of up to `accumulate` batches of this epoch. */
 static att_status accumulate_gradients(att_training *training, double sums[SUM_COUNT],
                                        att_error *err)
 {
     att_training_state *state = &training->state;
     start_epoch(training);
-    double own =
+    double sampling =
         att_schedule_sampling_probability(training->settings, &training->plan, state->step + 1);
     int64_t count = att_batches_count(training->batches);
     att_carried_state *carried =
@@ -53,7 +54,7 @@ static att_status accumulate_gradients(att_training *training, double sums[SUM_C
     for (int64_t i = 0; i < training->settings->accumulate && state->epoch_batches < count; i++) {
         att_loss_result result = { 0 };
         const att_batch *batch = att_batches_get(training->batches, state->epoch_batches);
-        ATT_TRY(forward_backward(training, batch, own, carried, &result, err));
+        ATT_TRY(forward_backward(training, batch, sampling, carried, &result, err));
         sums[SUM_LOSS] += result.loss;
         sums[SUM_TOKENS] += (double)result.tokens;
         sums[SUM_CORRECT] += (double)result.correct;
@@ -67,7 +68,7 @@ static att_status accumulate_gradients(att_training *training, double sums[SUM_C
     return ATT_OK;
 }
 
-/* The gradient is that of the mean over target tokens, its norm at most `clip`. */
+/* Updates by the gradient of the mean loss per target token, clipped to the norm `clip-norm`. */
 static void update_params(att_training *training, double tokens, double norm)
 {
     const att_settings *settings = training->settings;
@@ -75,13 +76,13 @@ static void update_params(att_training *training, double tokens, double norm)
     int64_t step = training->state.step + 1;
     double clip =
         settings->clip_norm > 0 && norm > settings->clip_norm ? settings->clip_norm / norm : 1;
-    att_optimizer_step_options how = {
+    att_optimizer_step_options options = {
         .step = step,
         .learning_rate =
             att_schedule_learning_rate(settings, &training->plan, &training->state.plateau, step),
         .gradient_scale = clip / tokens,
     };
-    att_optimizer_step(&training->optimizer, settings, params->value, params->grad, &how);
+    att_optimizer_step(&training->optimizer, settings, params->value, params->grad, &options);
     att_params_mark_changed(params);
     training->state.step = step;
 }
@@ -103,9 +104,10 @@ att_status att_training_step(att_training *training, double *norm, att_error *er
                                     SUM_COUNT, err));
     *norm = att_l2_norm(params->grad, params->size, training->norm_sums) / sums[SUM_TOKENS];
     if (!isfinite(*norm) || !isfinite(sums[SUM_LOSS]))
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "step %lld: the %s is no longer a number; a lower rate or clip may help",
-                        (long long)state->step + 1, isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "step %lld: the %s is NaN or infinite; try a lower learning-rate or clip-norm",
+            (long long)state->step + 1, isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
     update_params(training, sums[SUM_TOKENS], *norm);
     state->tokens += (int64_t)sums[SUM_TOKENS];
     state->interval_loss += sums[SUM_LOSS];
@@ -118,12 +120,12 @@ att_status att_training_dry_run(att_training *training, att_error *err)
 {
     att_batches_start_epoch(training->batches, 0);
     training->arranged_epoch = 0;
-    int64_t largest = 0, most = 0;
+    int64_t largest = 0, max_cells = 0;
     for (int64_t i = 0; i < att_batches_count(training->batches); i++) {
         const att_batch *batch = att_batches_get(training->batches, i);
         int64_t cells = batch->rows * (batch->source_length + batch->target_length);
-        if (cells > most) {
-            most = cells;
+        if (cells > max_cells) {
+            max_cells = cells;
             largest = i;
         }
     }

@@ -1,10 +1,12 @@
-/* Making a run out of settings: data, model, and everything that is allocated once. */
+/* Creates a training run from settings: the data, the model and everything that is allocated once.
+ */
 #include "train/training.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/file.h"
+#include "base/minmax.h"
 #include "base/progress.h"
 #include "base/string.h"
 #include "settings/setting_specs.h"
@@ -14,12 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- where files go */
+/* ---- output files */
 
 #define SUFFIX            ".safetensors"
 #define CHECKPOINT_SUFFIX ".last"
 
-static bool ends_in(const char *text, size_t length, const char *end)
+static bool ends_with(const char *text, size_t length, const char *end)
 {
     return length >= strlen(end) && memcmp(text + length - strlen(end), end, strlen(end)) == 0;
 }
@@ -27,11 +29,11 @@ static bool ends_in(const char *text, size_t length, const char *end)
 static size_t without_suffix(const char *path)
 {
     size_t length = strlen(path);
-    return ends_in(path, length, SUFFIX) ? length - strlen(SUFFIX) : length;
+    return ends_with(path, length, SUFFIX) ? length - strlen(SUFFIX) : length;
 }
 
-/* The model goes where `out` says; else a resumed run's beside its checkpoint, and a new one's into
- * a file named after the task. */
+/* The model is written to `out`; by default, a resumed run writes it beside its checkpoint, and a
+ * new run to a file named after the task. */
 static att_status add_model_path(att_string *out, const att_settings *settings)
 {
     if (settings->out)
@@ -40,14 +42,14 @@ static att_status add_model_path(att_string *out, const att_settings *settings)
         return att_string_printf(out, "%s%s", att_setting_find("task")->choices[settings->task],
                                  SUFFIX);
     size_t stem = without_suffix(settings->resume);
-    size_t kept = ends_in(settings->resume, stem, CHECKPOINT_SUFFIX)
+    size_t kept = ends_with(settings->resume, stem, CHECKPOINT_SUFFIX)
                       ? stem - strlen(CHECKPOINT_SUFFIX)
                       : stem;
     att_status status = att_string_append(out, settings->resume, kept);
     return status == ATT_OK ? att_string_puts(out, settings->resume + stem) : status;
 }
 
-/* The checkpoint goes beside the model: m.safetensors, m.last.safetensors. */
+/* The checkpoint is written beside the model: m.safetensors, m.last.safetensors. */
 static att_status choose_paths(att_training *training, att_error *err)
 {
     att_string *out = &training->model_path, *last = &training->checkpoint_path;
@@ -61,7 +63,7 @@ static att_status choose_paths(att_training *training, att_error *err)
     return ATT_OK;
 }
 
-/* No file of a run may take the place of one that it reads. */
+/* Refuses to overwrite a file that the run reads. */
 static att_status check_outputs_differ(const att_training *training, att_error *err)
 {
     const char *const written[] = { training->model_path.data, training->checkpoint_path.data,
@@ -73,18 +75,18 @@ static att_status check_outputs_differ(const att_training *training, att_error *
         if (row->type != ATT_SETTING_TEXT || strcmp(row->group, ATT_GROUP_OUTPUT) == 0)
             continue;
         status = att_settings_get(&input, training->settings, row->key, err);
-        for (size_t k = 0; status == ATT_OK && k < sizeof written / sizeof *written; k++)
+        for (size_t k = 0; status == ATT_OK && k < ATT_COUNT(written); k++)
             if (input.length > 0 && written[k] && att_file_same(input.data, written[k]))
                 status = att_fail(err, ATT_BAD_INPUT, written[k],
-                                  "is what '%s' names: it would be written over", row->key);
+                                  "would be overwritten: it is also the input '%s'", row->key);
         att_string_free(&input);
     }
     return status;
 }
 
-/* ---- the parts */
+/* ---- parts of a run */
 
-/* What a model must know of its pictures is found in the data, and kept among the settings. */
+/* Sets the image size in the settings from the image features. */
 static att_status set_image_settings(att_training *training, att_error *err)
 {
     const att_image_grids *grids = &training->data.train.image_grids;
@@ -97,12 +99,12 @@ static att_status set_image_settings(att_training *training, att_error *err)
         { "image-columns", grids->columns, &training->settings->image_columns },
         { "image-depth", grids->depth, &training->settings->image_depth },
     };
-    for (size_t i = 0; grids->count > 0 && i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; grids->count > 0 && i < ATT_COUNT(rows); i++) {
         char value[32];
         snprintf(value, sizeof value, "%lld", (long long)rows[i].found);
         ATT_TRY(att_settings_set_from(training->settings, rows[i].key, value, ATT_FROM_MODEL, err));
         if (*rows[i].setting != rows[i].found)
-            return att_fail(err, ATT_BAD_INPUT, NULL, "%s is %lld, and the features have %s",
+            return att_fail(err, ATT_BAD_INPUT, NULL, "%s is %lld, but the features have %s",
                             rows[i].key, (long long)*rows[i].setting, value);
     }
     return ATT_OK;
@@ -115,7 +117,7 @@ static att_status load_data(att_training *training, att_error *err)
     ATT_TRY(set_image_settings(training, err));
     if (data->valid.pairs == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "there are no pairs to validate on: give valid, or a hold-out above 0");
+                        "there are no validation examples: set valid, or a valid-fraction above 0");
     training->state.train_pairs = data->train.pairs;
     training->state.valid_pairs = data->valid.pairs;
     training->state.data_hash = att_data_hash(data);
@@ -147,7 +149,7 @@ static att_status alloc_blocks(att_training *training, att_error *err)
         training->snapshots = att_alloc_zero(size * average, sizeof *training->snapshots);
     if (!training->best_params || !training->norm_sums || (average > 0 && !training->snapshots))
         return att_fail_memory(err);
-    size_t blocks = 3 + average; /* values, gradients, the best */
+    size_t blocks = 3 + average; /* values, gradients, best */
     for (int i = 0; att_optimizer_moment_name(&training->optimizer, i); i++)
         blocks++;
     training->params_bytes = blocks * size * sizeof(float);
@@ -160,7 +162,7 @@ static void plan_steps(att_training *training)
     att_batches_start_epoch(training->batches, 0);
     training->arranged_epoch = 0;
     int64_t batches = att_batches_count(training->batches);
-    int64_t steps = (batches + settings->accumulate - 1) / settings->accumulate;
+    int64_t steps = att_ceil_div_i64(batches, settings->accumulate);
     int64_t total = settings->epochs > INT64_MAX / steps ? INT64_MAX : settings->epochs * steps;
     if (settings->steps > 0 && settings->steps < total)
         total = settings->steps;
@@ -189,7 +191,8 @@ static att_status init_training(att_training *training, const att_bundle *checkp
     return att_progress_step(3, err);
 }
 
-/* The dataset in `options` is mounted while the run is made: afterwards only tokens are needed. */
+/* The dataset in `options` is mounted only while the run is created: training needs only its
+ * tokens. */
 static att_status open_training(att_training *training, const att_training_options *options,
                                 att_error *err)
 {
@@ -247,7 +250,7 @@ void att_training_free(att_training *training)
     att_free(training);
 }
 
-/* ---- questions */
+/* ---- accessors */
 
 att_model_type att_training_model_type(const att_training *training)
 {

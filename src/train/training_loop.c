@@ -1,11 +1,12 @@
-/* The loop: steps and validations until the run is over or is told to stop, and checkpoints on the
- * way. What comes next is decided by the state alone, so a run that is taken up again goes on as if
- * it had never stopped. */
+/* The training loop: steps, validations and checkpoints until the run is finished or stopped. What
+ * comes next depends on the state only, so a resumed run continues exactly as if it had never
+ * stopped. */
 #include "train/training.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/minmax.h"
 #include "base/progress.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@ static bool are_steps_over(const att_training *training)
            is_patience_exhausted(training);
 }
 
-/* After an epoch, or every so many steps; and in any case at the end. */
+/* After each epoch, or every `validate-every` steps; and at the end of the run. */
 static bool is_validation_due(const att_training *training)
 {
     const att_training_state *state = &training->state;
@@ -46,24 +47,24 @@ bool att_training_finished(const att_training *training)
     return are_steps_over(training) && !is_validation_due(training);
 }
 
-/* ---- telling */
+/* ---- progress */
 
 typedef struct training_loop {
     att_training *training;
     att_training_callback *on_progress;
     void *context;
-    double start_time, save_time;    /* when, in seconds of a clock that only goes forward */
-    int64_t first_step, first_token; /* where this run took up */
+    double start_time, save_time;    /* att_clock_seconds() */
+    int64_t first_step, first_token; /* at the start of this call */
     double norm;
-    bool better, stopped;
+    bool improved, stopped;
 } training_loop;
 
-static att_training_progress progress_of(const training_loop *at, att_training_event event)
+static att_training_progress current_progress(const training_loop *at, att_training_event event)
 {
     const att_training *training = at->training;
     const att_training_state *state = &training->state;
     double seconds = att_clock_seconds() - at->start_time;
-    double made = (double)(state->step - at->first_step);
+    double steps_done = (double)(state->step - at->first_step);
     int64_t left = training->plan.total_steps - state->step;
     return (att_training_progress){
         .event = event,
@@ -73,16 +74,15 @@ static att_training_progress progress_of(const training_loop *at, att_training_e
         .epochs = training->settings->epochs,
         .loss = state->interval_tokens > 0 ? state->interval_loss / (double)state->interval_tokens
                                            : NAN,
-        .learning_rate =
-            att_schedule_learning_rate(training->settings, &training->plan, &state->plateau,
-                                       state->step > 0 ? state->step : 1),
+        .learning_rate = att_schedule_learning_rate(training->settings, &training->plan,
+                                                    &state->plateau, att_max_i64(state->step, 1)),
         .gradient_norm = at->norm,
         .tokens_per_second = (double)(state->tokens - at->first_token) / seconds,
         .seconds = seconds,
-        .seconds_left = made > 0 ? seconds / made * (double)(left > 0 ? left : 0) : NAN,
+        .seconds_left = steps_done > 0 ? seconds / steps_done * (double)att_max_i64(left, 0) : NAN,
         .last = att_training_state_last(state),
         .best = att_training_state_best(state),
-        .improved = at->better,
+        .improved = at->improved,
     };
 }
 
@@ -90,7 +90,7 @@ static void report_progress(training_loop *at, att_training_event event)
 {
     if (!at->on_progress)
         return;
-    att_training_progress progress = progress_of(at, event);
+    att_training_progress progress = current_progress(at, event);
     if (!at->on_progress(at->context, &progress))
         at->stopped = true;
 }
@@ -111,7 +111,7 @@ static att_status save(training_loop *at, att_error *err)
     return ATT_OK;
 }
 
-/* A step or a validation, whichever is next. */
+/* Does a validation if it is due, else a step. */
 static att_status advance(training_loop *at, att_error *err)
 {
     if (!is_validation_due(at->training)) {
@@ -120,7 +120,7 @@ static att_status advance(training_loop *at, att_error *err)
         return ATT_OK;
     }
     bool done;
-    ATT_TRY(att_training_validate(at->training, should_continue, at, &done, &at->better, err));
+    ATT_TRY(att_training_validate(at->training, should_continue, at, &done, &at->improved, err));
     if (done)
         report_progress(at, ATT_TRAINING_VALIDATED);
     return ATT_OK;
@@ -164,7 +164,7 @@ att_status att_training_run(att_training *training, att_training_callback *on_ev
 {
     training_loop at = begin_loop(training, on_event, context);
     if (training->state.averaged_checkpoints > 0)
-        return ATT_OK; /* finished: the parameters that a checkpoint would hold are gone */
+        return ATT_OK; /* finished: the averaged parameters replaced those of a checkpoint */
     training->keeps_files = true;
     att_file_remove_stale_temps(training->model_path.data);
     ATT_TRY(save(&at, err));

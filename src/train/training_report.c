@@ -1,4 +1,4 @@
-/* What a run will do, as lines for the user. */
+/* The report before training: data, model size, memory and the planned number of steps. */
 #include "train/training.h"
 
 #include "base/error.h"
@@ -14,8 +14,6 @@ static int64_t parameter_count(const att_params *params)
     return (int64_t)count;
 }
 
-/* ---- before a run */
-
 static double megabytes(size_t bytes)
 {
     return (double)bytes / 1e6;
@@ -25,9 +23,9 @@ static size_t corpus_bytes(const att_corpus *corpus)
 {
     size_t tokens =
         (size_t)(corpus->source.offsets[corpus->pairs] + corpus->target.offsets[corpus->pairs]);
-    size_t pictures =
+    size_t features =
         (size_t)(corpus->image_grids.count * att_image_grids_stride(&corpus->image_grids));
-    return pictures * sizeof(float) + tokens * sizeof(int32_t) +
+    return features * sizeof(float) + tokens * sizeof(int32_t) +
            (size_t)corpus->pairs * 3 * sizeof(int64_t);
 }
 
@@ -41,8 +39,8 @@ static att_status report_run(att_string *out, const att_training *training)
                               training->model->architecture->name, parameter_count(params)));
     ATT_TRY(
         att_string_printf(out,
-                          "%-12s%.1f MB: %.1f for parameters and what is kept of them, %.1f for "
-                          "the largest batch, %.1f for the data\n",
+                          "%-12s%.1f MB: parameters and optimizer %.1f, largest batch %.1f, data "
+                          "%.1f\n",
                           "memory", megabytes(training->params_bytes + batch + data),
                           megabytes(training->params_bytes), megabytes(batch), megabytes(data)));
     ATT_TRY(att_string_printf(out, "%-12s%" PRId64 " steps in %" PRId64 " epoch%s\n", "plan",
@@ -50,8 +48,8 @@ static att_status report_run(att_string *out, const att_training *training)
                               training->settings->epochs == 1 ? "" : "s"));
     if (state->step == 0)
         return ATT_OK;
-    return att_string_printf(out, "%-12sgoes on after step %" PRId64 ", in epoch %" PRId64 "\n",
-                             "resumed", state->step, att_training_state_epoch(state));
+    return att_string_printf(out, "%-12safter step %" PRId64 ", in epoch %" PRId64 "\n", "resumed",
+                             state->step, att_training_state_epoch(state));
 }
 
 att_status att_training_report(att_string *out, const att_training *training, att_error *err)

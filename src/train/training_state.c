@@ -1,10 +1,11 @@
-/* The state of a training run: its history of validations, and how it is written as JSON into
- * checkpoints and models and read back. */
+/* The state of a training run: the history of validations, and its JSON form in checkpoints and
+ * models. */
 #include "train/training_state.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/math.h"
 #include "base/minmax.h"
 
 #include <math.h>
@@ -69,7 +70,8 @@ att_status att_training_state_add_validation(att_training_state *state,
     }
     const att_validation *best = att_training_state_best(state);
     *better = !best || is_better(validation, best, by);
-    state->history[state->history_count++] = *validation;
+    state->history[state->history_count] = *validation;
+    state->history[state->history_count++].perplexity = att_exp(validation->loss);
     if (*better)
         state->best_validation = state->history_count;
     state->interval_loss = 0;
@@ -91,7 +93,7 @@ typedef struct field {
         name, offsetof(of, member), FIELD_##type                                                   \
     }
 
-/* What readers of a model want to know. */
+/* The record of the training, shown by attend info. */
 static const field state_fields[] = {
     FIELD(INTEGER, "steps", att_training_state, step),
     FIELD(INTEGER, "tokens", att_training_state, tokens),
@@ -102,7 +104,7 @@ static const field state_fields[] = {
     { 0 },
 };
 
-/* What resuming needs beyond that. */
+/* Further fields that resuming needs. */
 static const field resume_fields[] = {
     FIELD(INTEGER, "epoch", att_training_state, epoch),
     FIELD(INTEGER, "epoch_batch", att_training_state, epoch_batches),
@@ -201,6 +203,7 @@ static att_status get_history(att_training_state *state, const att_json *root, c
     for (size_t i = 0; i < list->count; i++) {
         ATT_TRY(att_json_get_item(&row, list, i, ATT_JSON_OBJECT, name, err));
         ATT_TRY(get_fields(&state->history[i], validation_fields, row, name, err));
+        state->history[i].perplexity = att_exp(state->history[i].loss);
     }
     return ATT_OK;
 }

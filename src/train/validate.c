@@ -1,8 +1,10 @@
-/* Validation: how good the model is, which parameters are kept, and which become the model. */
+/* Validation: evaluates the model, keeps the best parameters and snapshots, averages the snapshots
+ * at the end, and writes the best model. */
 #include "train/training.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "eval/corpus_eval.h"
 #include "eval/caption_eval.h"
 #include "eval/classifier_predict.h"
@@ -10,77 +12,78 @@
 #include <math.h>
 #include <string.h>
 
-/* The BLEU of the answers, unless the evaluation was ended before it had all of them. */
+/* BLEU of the outputs; left NaN if the evaluation was stopped before all outputs were generated. */
 static att_status find_bleu(att_validation *out, const att_training *training,
                             const att_output_texts *texts, att_error *err)
 {
-    bool pictures = training->data.model_type == ATT_MODEL_CAPTION;
-    const char *metric = pictures ? "bleu-4" : "bleu";
-    const att_eval_options how = { .size = sizeof(att_eval_options),
-                                   .metrics = &metric,
-                                   .metric_count = 1 };
+    bool captions = training->data.model_type == ATT_MODEL_CAPTION;
+    const char *metric = captions ? "bleu-4" : "bleu";
+    const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .metrics = &metric,
+                                       .metric_count = 1 };
     const att_corpus *valid = &training->data.valid;
     att_metric_scores *scores;
-    int64_t answers = valid->pairs;
-    if (pictures)
-        ATT_TRY(att_caption_eval_image_count(&answers, valid, err));
-    for (int64_t i = 0; i < answers; i++)
+    int64_t outputs = valid->pairs;
+    if (captions)
+        ATT_TRY(att_caption_eval_image_count(&outputs, valid, err));
+    for (int64_t i = 0; i < outputs; i++)
         if (!texts->lines[i])
             return ATT_OK;
-    ATT_TRY(att_corpus_eval_texts(&scores, training->model, valid, texts, &how, err));
+    ATT_TRY(att_corpus_eval_texts(&scores, training->model, valid, texts, &options, err));
     out->bleu = att_metric_scores_get(scores, 0)->value;
     att_metric_scores_free(scores);
     return ATT_OK;
 }
 
-/* Fills in all but BLEU. */
+/* Fills in everything except BLEU. */
 static att_status eval_tokens(att_training *training, att_validation *out,
-                              const att_corpus_eval_options *how, att_error *err)
+                              const att_corpus_eval_options *options, att_error *err)
 {
     const att_training_state *state = &training->state;
-    bool text = training->data.model_type == ATT_MODEL_LM;
-    att_token_metrics tally = { 0 };
-    ATT_TRY(att_corpus_eval(&tally, training->model, &training->data.valid, how, err));
-    double steps = (double)tally.steps, learnt = (double)state->interval_tokens;
+    bool lm = training->data.model_type == ATT_MODEL_LM;
+    att_token_metrics metrics = { 0 };
+    ATT_TRY(att_corpus_eval(&metrics, training->model, &training->data.valid, options, err));
+    double steps = (double)metrics.steps, trained = (double)state->interval_tokens;
     *out = (att_validation){
         .step = state->step,
         .epoch = att_training_state_epoch(state),
         .learning_rate = att_schedule_learning_rate(training->settings, &training->plan,
                                                     &state->plateau, state->step),
-        .train_loss = learnt > 0 ? state->interval_loss / learnt : 0,
-        .train_accuracy = learnt > 0 ? (double)state->interval_correct / learnt : 0,
-        .loss = tally.loss / steps,
-        .accuracy = (double)tally.correct_steps / steps,
-        .exact_match = text ? 0 : att_token_metrics_exact_match(&tally),
-        .token_error_rate = text ? 0 : att_token_metrics_token_error_rate(&tally),
+        .train_loss = trained > 0 ? state->interval_loss / trained : 0,
+        .train_accuracy = trained > 0 ? (double)state->interval_correct / trained : 0,
+        .loss = metrics.loss / steps,
+        .accuracy = (double)metrics.correct_steps / steps,
+        .exact_match = lm ? 0 : att_token_metrics_exact_match(&metrics),
+        .token_error_rate = lm ? 0 : att_token_metrics_token_error_rate(&metrics),
         .bleu = NAN,
         .bits_per_character =
-            text ? att_bits_per_character(tally.loss / steps, &training->data.valid) : NAN,
+            lm ? att_bits_per_character(metrics.loss / steps, &training->data.valid) : NAN,
     };
-    if (training->data.model_type == ATT_MODEL_CLASSIFIER) { /* what is foreseen is the answer */
+    if (training->data.model_type == ATT_MODEL_CLASSIFIER) { /* the prediction is the output */
         out->exact_match = out->accuracy;
         out->token_error_rate = 1 - out->accuracy;
     }
     return ATT_OK;
 }
 
-/* Measures the parameters as they are, with answers of its own. */
-static att_status eval_params(att_training *training, att_validation *out, bool (*go_on)(void *),
-                              void *context, att_error *err)
+/* Evaluates the current parameters, with teacher forcing and with generated outputs. */
+static att_status eval_params(att_training *training, att_validation *out,
+                              bool (*should_continue)(void *), void *context, att_error *err)
 {
-    att_model_type kind = training->data.model_type;
-    att_corpus_eval_options how = { .decode = kind != ATT_MODEL_CLASSIFIER && kind != ATT_MODEL_LM,
-                                    .on_batch = go_on,
-                                    .context = context };
+    att_model_type type = training->data.model_type;
+    att_corpus_eval_options options = { .decode =
+                                            type != ATT_MODEL_CLASSIFIER && type != ATT_MODEL_LM,
+                                        .on_batch = should_continue,
+                                        .context = context };
     ATT_TRY(att_params_pack(&training->model->params, err));
     if (training->settings->best_metric != ATT_BEST_METRIC_BLEU)
-        return eval_tokens(training, out, &how, err);
+        return eval_tokens(training, out, &options, err);
     att_output_texts texts = { 0 };
     texts.lines = att_alloc_zero((size_t)training->data.valid.pairs, sizeof *texts.lines);
     if (!texts.lines)
         return att_fail_memory(err);
-    how.output_texts = &texts;
-    att_status status = eval_tokens(training, out, &how, err);
+    options.output_texts = &texts;
+    att_status status = eval_tokens(training, out, &options, err);
     if (status == ATT_OK)
         status = find_bleu(out, training, &texts, err);
     att_free(texts.lines);
@@ -93,28 +96,29 @@ static void snapshot_params(float *to, const att_params *params)
     memcpy(to, params->value, params->size * sizeof *to);
 }
 
-/* The temperature that the probabilities of labels are most true with, for the parameters kept as
- * the best. */
+/* Temperature scaling (Guo et al. 2017): the temperature that calibrates the label probabilities of
+ * the best parameters on the validation data. */
 static att_status fit_temperature(double *out, att_training *training, att_error *err)
 {
     att_params *params = &training->model->params;
-    att_corpus_predictions judged = { 0 };
-    float *own = params->value;
+    att_corpus_predictions predicted = { 0 };
+    float *current = params->value;
     params->value = training->best_params;
     att_params_mark_changed(params);
     att_status status = att_params_pack(params, err);
     if (status == ATT_OK)
-        status = att_corpus_predict(&judged, training->model, NULL, 0, &training->data.valid, err);
-    params->value = own;
+        status =
+            att_corpus_predict(&predicted, training->model, NULL, 0, &training->data.valid, err);
+    params->value = current;
     att_params_mark_changed(params);
     if (status == ATT_OK)
-        *out = att_label_predictions_fit_temperature(&judged.predictions);
-    att_corpus_predictions_free(&judged);
+        *out = att_label_predictions_fit_temperature(&predicted.predictions);
+    att_corpus_predictions_free(&predicted);
     return status;
 }
 
-/* The best model as a bundle. Its temperature is not part of the run's state: it is fitted again
- * when the run is resumed. */
+/* The best model as a bundle. Its temperature is not part of the training state: a resumed run fits
+ * it again. */
 static att_status bundle_best(att_bundle **out, att_training *training, att_error *err)
 {
     double temperature = 1;
@@ -145,37 +149,37 @@ att_status att_training_model(att_model **out, att_training *training, att_error
     return status;
 }
 
-/* Whoever asked to go on is asked through this, so that a no is remembered. */
+/* Wraps the callback and remembers that it returned false. */
 typedef struct stop_request {
     bool (*on_batch)(void *context);
     void *context;
     bool stopped;
 } stop_request;
 
-static bool ask_to_continue(void *context)
+static bool continue_unless_stopped(void *context)
 {
-    stop_request *asked = context;
-    if (!asked->stopped && asked->on_batch)
-        asked->stopped = !asked->on_batch(asked->context);
-    return !asked->stopped;
+    stop_request *request = context;
+    if (!request->stopped && request->on_batch)
+        request->stopped = !request->on_batch(request->context);
+    return !request->stopped;
 }
 
-att_status att_training_validate(att_training *training, bool (*go_on)(void *context),
+att_status att_training_validate(att_training *training, bool (*should_continue)(void *context),
                                  void *context, bool *done, bool *better, att_error *err)
 {
     att_training_state *state = &training->state;
     const att_settings *settings = training->settings;
     const att_params *params = &training->model->params;
     att_validation validation;
-    stop_request asked = { go_on, context, false };
-    ATT_TRY(eval_params(training, &validation, ask_to_continue, &asked, err));
-    *done = !asked.stopped;
-    if (asked.stopped)
+    stop_request request = { should_continue, context, false };
+    ATT_TRY(eval_params(training, &validation, continue_unless_stopped, &request, err));
+    *done = !request.stopped;
+    if (request.stopped)
         return ATT_OK;
     if (!isfinite(validation.loss))
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "step %lld: the loss in validation is no longer a number; a lower rate or "
-                        "clip may help",
+                        "step %lld: the validation loss is NaN or infinite; try a lower "
+                        "learning-rate or clip-norm",
                         (long long)state->step);
     if (settings->average_checkpoints > 0)
         snapshot_params(training->snapshots +
@@ -191,15 +195,14 @@ att_status att_training_validate(att_training *training, bool (*go_on)(void *con
     return training->keeps_files ? att_training_save_best(training, err) : ATT_OK;
 }
 
-/* ---- the end */
+/* ---- checkpoint averaging */
 
 static int64_t snapshot_count(const att_training *training)
 {
-    int64_t taken = training->state.history_count, most = training->settings->average_checkpoints;
-    return taken < most ? taken : most;
+    return att_min_i64(training->state.history_count, training->settings->average_checkpoints);
 }
 
-/* The mean of the snapshots, added up in double precision from the oldest place to the newest. */
+/* The mean of the snapshots, summed in double precision in the order of the slots. */
 static void average_snapshots(float *out, const att_training *training)
 {
     size_t size = training->model->params.size;
@@ -212,7 +215,8 @@ static void average_snapshots(float *out, const att_training *training)
     }
 }
 
-/* Measures the average in the place of the parameters and records it as the last validation. */
+/* Evaluates the mean instead of the parameters, and records it as the last validation and the best
+ * model. */
 static att_status finish_average(att_training *training, float *mean, att_error *err)
 {
     att_params *params = &training->model->params;
@@ -220,11 +224,11 @@ static att_status finish_average(att_training *training, float *mean, att_error 
     att_validation validation;
     bool better;
     average_snapshots(mean, training);
-    float *own = params->value;
+    float *current = params->value;
     params->value = mean;
     att_params_mark_changed(params);
     att_status status = eval_params(training, &validation, NULL, NULL, err);
-    params->value = own;
+    params->value = current;
     att_params_mark_changed(params);
     int64_t count = snapshot_count(training);
     if (status == ATT_OK)

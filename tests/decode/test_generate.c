@@ -197,8 +197,8 @@ static void the_json_of_an_output_has_everything(void **state)
     att_string out = { 0 };
     assert_int_equal(att_output_json(&out, att_outputs_get(outputs, 0), NULL), ATT_OK);
     assert_memory_equal(out.data, "{\"text\":\"a\",\"score\":-", 21);
-    assert_non_null(strstr(out.data, ",\"cut\":false,\"unknown\":0,\"source\":[\"a\"],\"target\":"
-                                     "[\"a\",\"<end>\"],\"scores\":[-"));
+    assert_non_null(strstr(out.data, ",\"truncated\":false,\"unknown_tokens\":0,\"source_tokens\":[\"a\"],\"target_tokens\":"
+                                     "[\"a\",\"<end>\"],\"token_scores\":[-"));
     assert_non_null(strstr(out.data, ",\"attention\":[[1],[1]]}\n"));
     att_string_free(&out);
     att_outputs_free(outputs);
@@ -224,7 +224,7 @@ static void heads_can_be_chosen_and_a_missing_one_is_refused(void **state)
     assert_false(att_output_layer_map(&layer, output, 2));
     att_string out = { 0 };
     assert_int_equal(att_output_json(&out, output, NULL), ATT_OK);
-    assert_non_null(strstr(out.data, ",\"heads\":[[[["));
+    assert_non_null(strstr(out.data, ",\"head_attention\":[[[["));
     att_string_free(&out);
     att_outputs_free(outputs);
 
@@ -269,7 +269,7 @@ static void alternatives_belong_to_the_best_output(void **state)
     assert_int_equal(att_outputs_get(outputs, 1)->alternative_count, 0);
     att_string json = { 0 };
     assert_int_equal(att_output_json(&json, output, NULL), ATT_OK);
-    assert_non_null(strstr(json.data, ",\"others\":[{\"text\":\""));
+    assert_non_null(strstr(json.data, ",\"n_best\":[{\"text\":\""));
     att_string_free(&json);
     att_outputs_free(outputs);
 }

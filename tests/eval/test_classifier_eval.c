@@ -1,5 +1,5 @@
-/* A model that sorts, measured: the figures are those of its own verdicts, and what cannot be
- * measured is refused by name. */
+/* Evaluation of a classifier: its metrics are those of its own predictions, and data that cannot be
+ * evaluated is refused with the reason. */
 #include "json_help.h"
 #include "model/classifier_help.h"
 
@@ -14,12 +14,12 @@ static int train(void **state)
 {
     (void)state;
     label_scene_new(&trained, NULL, 0);
-    scene_learn(&trained, 12, NULL); /* not all of it: there must be mistakes to count */
+    scene_learn(&trained, 12, NULL); /* stops early: there must be mistakes to count */
     write_sentences(path, 300);
     return 0;
 }
 
-static int forget(void **state)
+static int release(void **state)
 {
     (void)state;
     unlink(path);
@@ -27,19 +27,19 @@ static int forget(void **state)
     return 0;
 }
 
-static att_classifier_eval *measure(const att_eval_options *how)
+static att_classifier_eval *evaluate(const att_eval_options *options)
 {
     att_classifier_eval *scores;
     att_error err = { 0 };
-    if (att_model_evaluate_classifier(&scores, trained.model, path, how, NULL, &err) != ATT_OK)
+    if (att_model_evaluate_classifier(&scores, trained.model, path, options, NULL, &err) != ATT_OK)
         fail_msg("%s", err.message);
     return scores;
 }
 
-static void the_counts_are_those_of_the_verdicts(void **state)
+static void the_counts_are_those_of_the_predictions(void **state)
 {
     (void)state;
-    att_classifier_eval *scores = measure(NULL);
+    att_classifier_eval *scores = evaluate(NULL);
     int64_t counts[9] = { 0 };
     double loss = 0;
     char line[256];
@@ -49,16 +49,16 @@ static void the_counts_are_those_of_the_verdicts(void **state)
         char *tab = strchr(line, '\t');
         *tab = tab[strlen(tab) - 1] = '\0';
         const char *sentence = line;
-        att_predictions *verdicts;
-        assert_int_equal(att_model_classify(&verdicts, trained.model, &sentence, 1, NULL, NULL),
+        att_predictions *predictions;
+        assert_int_equal(att_model_classify(&predictions, trained.model, &sentence, 1, NULL, NULL),
                          ATT_OK);
-        const att_prediction *verdict = att_predictions_get(verdicts, 0);
+        const att_prediction *prediction = att_predictions_get(predictions, 0);
         int64_t truth = 0;
         while (strcmp(att_model_label(trained.model, (size_t)truth), tab + 1) != 0)
             truth++;
-        counts[truth * 3 + verdict->label]++;
-        loss -= log(verdict->probabilities[truth]);
-        att_predictions_free(verdicts);
+        counts[truth * 3 + prediction->label]++;
+        loss -= log(prediction->probabilities[truth]);
+        att_predictions_free(predictions);
     }
     fclose(file);
     assert_int_equal(scores->lines, 300);
@@ -75,25 +75,25 @@ static void the_counts_are_those_of_the_verdicts(void **state)
 static void an_interval_holds_the_accuracy(void **state)
 {
     (void)state;
-    const att_eval_options how = { .size = sizeof(att_eval_options),
-                                   .metric_options = &(const att_metric_options){
-                                       .size = sizeof(att_metric_options),
-                                       .resamples = 200,
-                                       .seed = 1 } };
-    att_classifier_eval *scores = measure(&how);
+    const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .metric_options = &(const att_metric_options){
+                                           .size = sizeof(att_metric_options),
+                                           .resamples = 200,
+                                           .seed = 1 } };
+    att_classifier_eval *scores = evaluate(&options);
     assert_true(scores->accuracy_interval.low < scores->accuracy);
     assert_true(scores->accuracy_interval.high > scores->accuracy);
     att_classifier_eval_free(scores);
 }
 
-static void without_a_file_what_was_held_out_is_measured(void **state)
+static void without_a_file_the_validation_data_is_used(void **state)
 {
     (void)state;
     char train_file[32];
     att_classifier_eval *scores;
     att_error err = { 0 };
     write_sentences(train_file, 80);
-    trained.settings->train = train_file; /* the same sentences, in another place */
+    trained.settings->train = train_file; /* the same sentences in another file */
     if (att_model_evaluate_classifier(&scores, trained.model, NULL, NULL, NULL, &err) != ATT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(scores->lines, trained.data.valid.pairs);
@@ -101,39 +101,40 @@ static void without_a_file_what_was_held_out_is_measured(void **state)
     unlink(train_file);
 }
 
-static void refused(const char *text, const char *wanted)
+static void assert_refused(const char *text, const char *expected)
 {
     char file_path[] = "/tmp/attend-label-bad-XXXXXX";
-    int made = mkstemp(file_path);
-    assert_true(made >= 0);
-    assert_int_equal(write(made, text, strlen(text)), strlen(text));
-    close(made);
+    int fd = mkstemp(file_path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
     att_classifier_eval *scores;
     att_error err = { 0 };
     assert_int_equal(
         att_model_evaluate_classifier(&scores, trained.model, file_path, NULL, NULL, &err),
         ATT_BAD_INPUT);
     assert_null(scores);
-    assert_string_equal(err.message, wanted);
+    assert_string_equal(err.message, expected);
     unlink(file_path);
 }
 
-static void what_cannot_be_measured_is_named(void **state)
+static void data_that_cannot_be_evaluated_is_refused(void **state)
 {
     (void)state;
-    refused("a b\tmany\na\tlots\n", "unknown label 'lots': the training data does not have it");
-    refused("a b many\n", "expected sentence<TAB>label, found no tab");
-    refused("\n\tmany\na\t\n", "has no sentences to evaluate on");
+    assert_refused("a b\tmany\na\tlots\n",
+                   "unknown label 'lots': the training data does not have it");
+    assert_refused("a b many\n", "expected sentence<TAB>label, found no tab");
+    assert_refused("\n\tmany\na\t\n", "has no sentences to evaluate on");
 }
 
-static void what_is_left_out_is_told(void **state)
+static void skipped_lines_are_reported(void **state)
 {
     (void)state;
     char file_path[] = "/tmp/attend-label-bad-XXXXXX";
     static const char text[] = "\tmany\na\t\nb\tfew\n";
-    int made = mkstemp(file_path);
-    assert_int_equal(write(made, text, strlen(text)), strlen(text));
-    close(made);
+    int fd = mkstemp(file_path);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
     att_classifier_eval *scores;
     att_string notes = { 0 };
     assert_int_equal(
@@ -146,23 +147,23 @@ static void what_is_left_out_is_told(void **state)
     unlink(file_path);
 }
 
-static void figures_are_one_line_of_json(void **state)
+static void metrics_are_one_line_of_json(void **state)
 {
     (void)state;
-    const att_eval_options how = { .size = sizeof(att_eval_options),
-                                   .metric_options = &(const att_metric_options){
-                                       .size = sizeof(att_metric_options),
-                                       .resamples = 50,
-                                       .seed = 1 } };
-    att_classifier_eval *scores = measure(&how);
+    const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .metric_options = &(const att_metric_options){
+                                           .size = sizeof(att_metric_options),
+                                           .resamples = 50,
+                                           .seed = 1 } };
+    att_classifier_eval *scores = evaluate(&options);
     att_string text = { 0 };
     assert_int_equal(att_classifier_eval_json(&text, scores, trained.model, NULL), ATT_OK);
     att_json_doc doc = json_of(&text);
     assert_true(number_of(doc.root, "accuracy") == scores->accuracy);
     assert_int_equal(item_count(doc.root, "labels"), 3);
-    assert_int_equal(item_count(doc.root, "confusion"), 3);
+    assert_int_equal(item_count(doc.root, "confusion_matrix"), 3);
     for (size_t i = 0; i < 9; i++) {
-        const att_json *row = item(doc.root, "confusion", i / 3);
+        const att_json *row = item(doc.root, "confusion_matrix", i / 3);
         assert_int_equal(row->items[i % 3].integer, scores->confusion[i]);
     }
     att_json_free(&doc);
@@ -173,12 +174,12 @@ static void figures_are_one_line_of_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_counts_are_those_of_the_verdicts),
+        cmocka_unit_test(the_counts_are_those_of_the_predictions),
         cmocka_unit_test(an_interval_holds_the_accuracy),
-        cmocka_unit_test(without_a_file_what_was_held_out_is_measured),
-        cmocka_unit_test(what_cannot_be_measured_is_named),
-        cmocka_unit_test(what_is_left_out_is_told),
-        cmocka_unit_test(figures_are_one_line_of_json),
+        cmocka_unit_test(without_a_file_the_validation_data_is_used),
+        cmocka_unit_test(data_that_cannot_be_evaluated_is_refused),
+        cmocka_unit_test(skipped_lines_are_reported),
+        cmocka_unit_test(metrics_are_one_line_of_json),
     };
-    return cmocka_run_group_tests_name("evaluate labels", tests, train, forget);
+    return cmocka_run_group_tests_name("classifier evaluation", tests, train, release);
 }

@@ -1,4 +1,4 @@
-/* A text measured: as many bits as its tokens cost when they are told one by one. */
+/* Evaluation of a language model: its loss is that of the tokens scored one by one. */
 #include "attend.h"
 
 #include "failing_memory.h"
@@ -8,13 +8,14 @@
 
 static const char text[] = "ab cab\nbac abba, caba ab.\n";
 
-static att_model *make_of(size_t letter_count, const char *family, const char *chunk)
+static att_model *make_with_vocabulary(size_t character_count, const char *architecture,
+                                       const char *sequence_length)
 {
-    static const char *const letters[] = { "a", "b", "c", " ", "\n", "," };
-    const att_token_list tokens = { letters, letter_count };
-    const char *const set[][2] = { { "architecture", family },
+    static const char *const characters[] = { "a", "b", "c", " ", "\n", "," };
+    const att_token_list tokens = { characters, character_count };
+    const char *const set[][2] = { { "architecture", architecture },
                                    { "hidden-size", "8" },
-                                   { "sequence-length", chunk } };
+                                   { "sequence-length", sequence_length } };
     att_settings *settings;
     att_model *model;
     assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
@@ -25,12 +26,12 @@ static att_model *make_of(size_t letter_count, const char *family, const char *c
     return model;
 }
 
-static att_model *make(const char *family, const char *chunk)
+static att_model *make(const char *architecture, const char *sequence_length)
 {
-    return make_of(6, family, chunk);
+    return make_with_vocabulary(6, architecture, sequence_length);
 }
 
-static bool pass_over(void *context, const char *token, size_t length, double score)
+static bool ignore_token(void *context, const char *token, size_t length, double score)
 {
     (void)context;
     (void)token;
@@ -39,27 +40,29 @@ static bool pass_over(void *context, const char *token, size_t length, double sc
     return true;
 }
 
-static void a_text_costs_what_its_tokens_cost(void **state)
+static void the_loss_of_a_text_is_that_of_its_tokens(void **state)
 {
     (void)state;
     char path[64];
     text_file(path, text, strlen(text));
-    /* A state is carried over chunks of 5; a Transformer sees all of the text. */
+    /* An RNN carries its state across chunks of 5 tokens; the Transformer has the whole text as
+     * context. */
     static const char *const kinds[][2] = { { "rnn", "5" },
                                             { "rnn", "100" },
                                             { "transformer", "100" } };
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         att_model *model = make(kinds[k][0], kinds[k][1]);
         att_lm_eval found = ATT_INIT(att_lm_eval);
-        att_completion told = ATT_INIT(att_completion);
+        att_completion scored = ATT_INIT(att_completion);
         assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, NULL), ATT_OK);
-        assert_int_equal(
-            att_model_score_text(&told, model, text, strlen(text), NULL, pass_over, NULL, NULL),
-            ATT_OK);
-        double loss = -told.score / (double)told.tokens;
-        assert_int_equal(found.tokens, told.tokens + 1);
+        assert_int_equal(att_model_score_text(&scored, model, text, strlen(text), NULL,
+                                              ignore_token, NULL, NULL),
+                         ATT_OK);
+        double loss = -scored.score / (double)scored.tokens;
+        assert_true(fabs(scored.perplexity - exp(loss)) <= 1e-12 * exp(loss));
+        assert_int_equal(found.tokens, scored.tokens + 1);
         assert_int_equal(found.characters, strlen(text));
-        assert_int_equal(found.unknown_tokens, 1); /* the full stop */
+        assert_int_equal(found.unknown_tokens, 1); /* the period */
         assert_true(fabs(found.loss - loss) <= 1e-12 * loss);
         assert_true(fabs(found.bits_per_character - loss / log(2)) <= 1e-12 * loss);
         assert_true(fabs(found.perplexity - exp(loss)) <= 1e-12 * exp(loss));
@@ -69,8 +72,8 @@ static void a_text_costs_what_its_tokens_cost(void **state)
     text_remove(path);
 }
 
-/* Lets the model say one token, by its number, wherever it is asked. */
-static void insist(att_model **model, int64_t token)
+/* Makes the model always predict one token. */
+static void force_prediction(att_model **model, int64_t token)
 {
     att_tensor bias;
     att_bundle *values;
@@ -86,18 +89,18 @@ static void insist(att_model **model, int64_t token)
     *model = replaced;
 }
 
-static void an_unknown_token_is_never_right(void **state)
+static void an_unknown_token_is_never_correct(void **state)
 {
     (void)state;
     char path[64];
     const char unknown[] = "a....a";
     text_file(path, unknown, strlen(unknown));
-    static const char *const families[] = { "rnn", "transformer" };
-    static const double accuracy[] = { 0, 0.2 }; /* saying it is unknown, and saying a */
+    static const char *const architectures[] = { "rnn", "transformer" };
+    static const double accuracy[] = { 0, 0.2 }; /* predicting <unknown>, and predicting a */
     for (int k = 0; k < 4; k++) {
-        att_model *model = make(families[k / 2], "100");
+        att_model *model = make(architectures[k / 2], "100");
         att_lm_eval found = ATT_INIT(att_lm_eval);
-        insist(&model, k % 2 == 0 ? 0 : 3);
+        force_prediction(&model, k % 2 == 0 ? 0 : 3);
         assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, NULL), ATT_OK);
         assert_int_equal(found.unknown_tokens, 4);
         assert_true(found.accuracy == accuracy[k % 2]);
@@ -106,7 +109,7 @@ static void an_unknown_token_is_never_right(void **state)
     text_remove(path);
 }
 
-static void a_transformer_is_measured_chunk_by_chunk(void **state)
+static void a_transformer_is_evaluated_chunk_by_chunk(void **state)
 {
     (void)state;
     char path[64];
@@ -118,12 +121,12 @@ static void a_transformer_is_measured_chunk_by_chunk(void **state)
     int64_t tokens = 0;
     for (size_t at = 0; at + 1 < strlen(text); at += 5) {
         size_t rest = strlen(text) - at;
-        att_completion told = ATT_INIT(att_completion);
-        assert_int_equal(att_model_score_text(&told, model, text + at, rest < 6 ? rest : 6, NULL,
-                                              pass_over, NULL, NULL),
+        att_completion scored = ATT_INIT(att_completion);
+        assert_int_equal(att_model_score_text(&scored, model, text + at, rest < 6 ? rest : 6, NULL,
+                                              ignore_token, NULL, NULL),
                          ATT_OK);
-        sum -= told.score;
-        tokens += told.tokens;
+        sum -= scored.score;
+        tokens += scored.tokens;
     }
     assert_int_equal(tokens, strlen(text) - 1);
     assert_true(fabs(found.loss - sum / (double)tokens) <= 1e-12 * found.loss);
@@ -131,7 +134,7 @@ static void a_transformer_is_measured_chunk_by_chunk(void **state)
     text_remove(path);
 }
 
-/* ---- several */
+/* ---- ensembles */
 
 static bool keep_score(void *context, const char *token, size_t length, double score)
 {
@@ -142,8 +145,8 @@ static bool keep_score(void *context, const char *token, size_t length, double s
     return true;
 }
 
-static att_status measure_two(att_lm_eval *out, att_model *one, att_model *other, const char *path,
-                              att_error *err)
+static att_status evaluate_two(att_lm_eval *out, att_model *one, att_model *other, const char *path,
+                               att_error *err)
 {
     const att_decoding_options both = { .size = sizeof(att_decoding_options),
                                         .ensemble = &other,
@@ -153,8 +156,8 @@ static att_status measure_two(att_lm_eval *out, att_model *one, att_model *other
         NULL, err);
 }
 
-/* The streams and chunks of one are not those of the other: what is put together are tokens. */
-static void models_together_give_a_token_the_mean_of_their_probabilities(void **state)
+/* The models split the text differently, so probabilities must be combined by token. */
+static void an_ensemble_averages_the_probabilities_of_each_token(void **state)
 {
     (void)state;
     enum { TOKENS = sizeof text - 2 };
@@ -164,8 +167,8 @@ static void models_together_give_a_token_the_mean_of_their_probabilities(void **
     double scores[2][TOKENS], loss = 0;
     for (int m = 0; m < 2; m++) {
         double *next = scores[m];
-        att_completion told = ATT_INIT(att_completion);
-        assert_int_equal(att_model_score_text(&told, models[m], text, strlen(text), NULL,
+        att_completion scored = ATT_INIT(att_completion);
+        assert_int_equal(att_model_score_text(&scored, models[m], text, strlen(text), NULL,
                                               keep_score, &next, NULL),
                          ATT_OK);
         assert_ptr_equal(next, scores[m] + TOKENS);
@@ -173,32 +176,33 @@ static void models_together_give_a_token_the_mean_of_their_probabilities(void **
     for (int i = 0; i < TOKENS; i++)
         loss -= log((exp(scores[0][i]) + exp(scores[1][i])) / 2) / TOKENS;
     att_lm_eval found = ATT_INIT(att_lm_eval);
-    att_lm_eval turned = ATT_INIT(att_lm_eval);
+    att_lm_eval swapped = ATT_INIT(att_lm_eval);
     att_lm_eval alone = ATT_INIT(att_lm_eval);
     att_lm_eval twice = ATT_INIT(att_lm_eval);
-    assert_int_equal(measure_two(&found, models[0], models[1], path, NULL), ATT_OK);
-    assert_int_equal(measure_two(&turned, models[1], models[0], path, NULL), ATT_OK);
+    assert_int_equal(evaluate_two(&found, models[0], models[1], path, NULL), ATT_OK);
+    assert_int_equal(evaluate_two(&swapped, models[1], models[0], path, NULL), ATT_OK);
     assert_true(fabs(found.loss - loss) <= 1e-12 * loss);
-    assert_true(fabs(turned.loss - loss) <= 1e-12 * loss);
+    assert_true(fabs(swapped.loss - loss) <= 1e-12 * loss);
     assert_true(fabs(found.perplexity - exp(loss)) <= 1e-12 * exp(loss));
     assert_true(isnan(found.accuracy));
     assert_int_equal(att_model_evaluate_lm(&alone, models[0], path, NULL, NULL, NULL), ATT_OK);
-    assert_int_equal(measure_two(&twice, models[0], models[0], path, NULL), ATT_OK);
+    assert_int_equal(evaluate_two(&twice, models[0], models[0], path, NULL), ATT_OK);
     assert_true(fabs(twice.loss - alone.loss) <= 1e-12 * alone.loss);
     att_model_free(models[0]);
     att_model_free(models[1]);
     text_remove(path);
 }
 
-static void models_of_other_tokens_are_not_measured_together(void **state)
+static void an_ensemble_with_different_vocabularies_is_refused(void **state)
 {
     (void)state;
     char path[64];
     text_file(path, text, strlen(text));
-    att_model *one = make_of(6, "rnn", "5"), *other = make_of(5, "rnn", "5");
+    att_model *one = make_with_vocabulary(6, "rnn", "5"),
+              *other = make_with_vocabulary(5, "rnn", "5");
     att_lm_eval found = ATT_INIT(att_lm_eval);
     att_error err = { 0 };
-    assert_int_equal(measure_two(&found, one, other, path, &err), ATT_BAD_INPUT);
+    assert_int_equal(evaluate_two(&found, one, other, path, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message,
                         "ensemble: the target vocabulary of model 2 differs from that of model 1");
     att_model_free(one);
@@ -211,27 +215,28 @@ typedef struct pair_of_models {
     const char *path;
 } pair_of_models;
 
-static att_status measure_pair(void *context)
+static att_status evaluate_pair(void *context)
 {
     const pair_of_models *pair = context;
     att_lm_eval found = ATT_INIT(att_lm_eval);
-    return measure_two(&found, pair->one, pair->other, pair->path, NULL);
+    return evaluate_two(&found, pair->one, pair->other, pair->path, NULL);
 }
 
-static void memory_that_runs_out_while_several_read_is_told(void **state)
+static void an_ensemble_reports_every_failed_allocation(void **state)
 {
     (void)state;
     char path[64];
     text_file(path, text, strlen(text));
     pair_of_models pair = { make("rnn", "5"), make("transformer", "9"), path };
-    assert_int_equal(measure_pair(&pair), ATT_OK); /* packs the weights, which stay */
-    every_allocation_fails(measure_pair, &pair, 1000);
+    assert_int_equal(evaluate_pair(&pair),
+                     ATT_OK); /* packs the weights once, before allocations fail */
+    every_allocation_fails(evaluate_pair, &pair, 1000);
     att_model_free(pair.one);
     att_model_free(pair.other);
     text_remove(path);
 }
 
-static void what_cannot_be_measured_is_refused(void **state)
+static void a_text_that_is_too_short_is_refused(void **state)
 {
     (void)state;
     att_model *model = make("rnn", "8");
@@ -250,13 +255,13 @@ static void what_cannot_be_measured_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_costs_what_its_tokens_cost),
-        cmocka_unit_test(an_unknown_token_is_never_right),
-        cmocka_unit_test(a_transformer_is_measured_chunk_by_chunk),
-        cmocka_unit_test(models_together_give_a_token_the_mean_of_their_probabilities),
-        cmocka_unit_test(models_of_other_tokens_are_not_measured_together),
-        cmocka_unit_test(memory_that_runs_out_while_several_read_is_told),
-        cmocka_unit_test(what_cannot_be_measured_is_refused),
+        cmocka_unit_test(the_loss_of_a_text_is_that_of_its_tokens),
+        cmocka_unit_test(an_unknown_token_is_never_correct),
+        cmocka_unit_test(a_transformer_is_evaluated_chunk_by_chunk),
+        cmocka_unit_test(an_ensemble_averages_the_probabilities_of_each_token),
+        cmocka_unit_test(an_ensemble_with_different_vocabularies_is_refused),
+        cmocka_unit_test(an_ensemble_reports_every_failed_allocation),
+        cmocka_unit_test(a_text_that_is_too_short_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Any bytes as the two files of llama2.c: the first two bytes are the length of the tokenizer file,
- * which precedes the weights. */
+/* Any bytes as the two files of llama2.c: the first two say how long the tokenizer is, which comes
+ * before the weights. */
 #include "fuzz/fuzz.h"
 
 #include "import/llama2c.h"

@@ -1,6 +1,6 @@
-/* A small Transformer as CTranslate2 writes one, version 2, with every field open to lies: 2 heads,
- * width 4, 6 between the matrices, one layer on each side. Values are made of the variable's name
- * and place, so that each can be told from all others. */
+/* A small CTranslate2 Transformer of version 2 whose fields can be falsified: 2 heads, hidden size
+ * 4, FFN size 6, one layer on each side. Values depend on the name of the variable and the
+ * position, so that each is distinct. */
 #ifndef TESTS_IMPORT_CT2_MODEL_H
 #define TESTS_IMPORT_CT2_MODEL_H
 
@@ -54,20 +54,20 @@ static const ct2_row ct2_rows[] = {
 };
 enum { CT2_ROWS = sizeof ct2_rows / sizeof *ct2_rows };
 
-/* How the file is written. All-zero but for `item`: as it should be. */
-typedef struct ct2_how {
-    unsigned item;              /* bytes of a weight's element: 4, 2 or 1 */
+/* Deviations from a correct file. All zero except `item`: no deviation. */
+typedef struct ct2_options {
+    unsigned item;              /* bytes per element of a weight: 4, 2 or 1 */
     const char *without;        /* a variable to leave out */
-    const char *twice;          /* one to write twice */
+    const char *twice;          /* a variable to write twice */
     const char *narrow;         /* a vector or matrix to make one row shorter */
-    const char *extra;          /* a variable that nobody knows */
+    const char *extra;          /* an unknown variable to add */
     const char *no_scale;       /* a weight without its scale */
     const char *kind;           /* NULL: TransformerSpec */
     unsigned version, revision; /* 0: 2 and 3 */
     bool no_heads;
-} ct2_how;
+} ct2_options;
 
-/* Between -1 and 1, in steps of 1/64, which all ways to quantise here keep exactly. */
+/* Between -1 and 1 in steps of 1/64, which quantization keeps exactly. */
 static inline float ct2_value(const char *name, uint32_t at)
 {
     uint32_t hash = 2166136261u + at * 40503u;
@@ -101,12 +101,12 @@ static inline void ct2_float(att_string *out, float value)
     put_number(out, bits, 4);
 }
 
-/* Variables written. */
-static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const ct2_how *how)
+/* Returns the number of variables written. */
+static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const ct2_options *options)
 {
     char scale[128];
-    unsigned item = row->columns > 0 ? how->item : 4;
-    uint32_t rows = row->rows - (how->narrow && strcmp(how->narrow, row->name) == 0);
+    unsigned item = row->columns > 0 ? options->item : 4;
+    uint32_t rows = row->rows - (options->narrow && strcmp(options->narrow, row->name) == 0);
     uint32_t count = rows * (row->columns > 0 ? row->columns : 1);
     ct2_head(out, row->name, rows, row->columns, item);
     for (uint32_t i = 0; i < count; i++)
@@ -114,26 +114,26 @@ static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const c
             ct2_float(out, ct2_value(row->name, i));
         else
             put_number(out, (uint64_t)(int64_t)lrintf(64 * ct2_value(row->name, i)), item);
-    if (item == 4 || (how->no_scale && strcmp(how->no_scale, row->name) == 0))
+    if (item == 4 || (options->no_scale && strcmp(options->no_scale, row->name) == 0))
         return 1;
     snprintf(scale, sizeof scale, "%s_scale", row->name);
-    ct2_head(out, scale, item == 1 ? rows : 1, 0, 4); /* one for each row, or one for all */
+    ct2_head(out, scale, item == 1 ? rows : 1, 0, 4); /* one per row, or one for all */
     for (uint32_t i = 0; i < (item == 1 ? rows : 1); i++)
         ct2_float(out, 64);
     return 2;
 }
 
-static inline uint32_t ct2_variables(att_string *out, const ct2_how *how)
+static inline uint32_t ct2_variables(att_string *out, const ct2_options *options)
 {
     uint32_t count = 0;
     for (int i = 0; i < CT2_ROWS; i++) {
         const char *name = ct2_rows[i].name;
-        if (!how->without || strcmp(how->without, name) != 0)
-            count += ct2_variable(out, &ct2_rows[i], how);
-        if (how->twice && strcmp(how->twice, name) == 0)
-            count += ct2_variable(out, &ct2_rows[i], &(ct2_how){ .item = 4 });
+        if (!options->without || strcmp(options->without, name) != 0)
+            count += ct2_variable(out, &ct2_rows[i], options);
+        if (options->twice && strcmp(options->twice, name) == 0)
+            count += ct2_variable(out, &ct2_rows[i], &(ct2_options){ .item = 4 });
     }
-    if (!how->no_heads) {
+    if (!options->no_heads) {
         ct2_name(out, "num_heads");
         put_number(out, 0, 1); /* no dimensions */
         put_number(out, 1, 1);
@@ -141,28 +141,28 @@ static inline uint32_t ct2_variables(att_string *out, const ct2_how *how)
         put_number(out, 2, 1);
         count++;
     }
-    if (how->extra) {
-        ct2_head(out, how->extra, 1, 0, 4);
+    if (options->extra) {
+        ct2_head(out, options->extra, 1, 0, 4);
         ct2_float(out, 1);
         count++;
     }
     return count;
 }
 
-static inline att_string ct2_model(const ct2_how *how)
+static inline att_string ct2_model(const ct2_options *options)
 {
     att_string out = { 0 }, variables = { 0 };
-    uint32_t count = ct2_variables(&variables, how);
-    put_number(&out, how->version ? how->version : 2, 4);
-    ct2_name(&out, how->kind ? how->kind : "TransformerSpec");
-    put_number(&out, how->revision ? how->revision : 3, 4);
+    uint32_t count = ct2_variables(&variables, options);
+    put_number(&out, options->version ? options->version : 2, 4);
+    ct2_name(&out, options->kind ? options->kind : "TransformerSpec");
+    put_number(&out, options->revision ? options->revision : 3, 4);
     put_number(&out, count, 4);
     put(&out, variables.data, variables.length);
     att_string_free(&variables);
     return out;
 }
 
-/* The first has no <unk>: the table's last row is that. The second has it in the middle. */
+/* The first has no <unk>, which is the last row of the table. The second has it in the middle. */
 #define CT2_SOURCE_WORDS "<blank>\n<s>\n</s>\na\nb\n"
 #define CT2_TARGET_WORDS "<blank>\n<s>\n</s>\nx\n<unk>\ny\nz\n"
 

@@ -1,4 +1,4 @@
-/* The arrays of g2p_en's model, small: embeddings of 3 numbers, 2 units. */
+/* The arrays of a small g2p_en model: embedding size 3, hidden size 2. */
 #ifndef TESTS_IMPORT_G2P_ARRAYS_H
 #define TESTS_IMPORT_G2P_ARRAYS_H
 
@@ -29,7 +29,7 @@ static const g2p_array g2p_arrays[G2P_ARRAYS] = {
     { "fc_b", 1, { G2P_PHONEMES } },
 };
 
-/* Entry `at` of array `which`: no two are the same. */
+/* Element `at` of array `which`; all values are distinct. */
 static inline double g2p_value(int which, int64_t at)
 {
     return (double)(which * 1000 + at) / 4096;

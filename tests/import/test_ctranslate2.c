@@ -1,11 +1,11 @@
-/* CTranslate2's models: where each number of theirs goes in ours, and what is refused. */
+/* Import of CTranslate2 models: where each value goes, and which files are refused. */
 #include "import/ct2_model.h"
 
 #include "import/ctranslate2.h"
 #include "tensor/files.h"
 
-static att_status convert_words(att_bundle **out, const att_string *bytes, const char *source,
-                                const char *target, att_error *err)
+static att_status convert_with_vocabulary(att_bundle **out, const att_string *bytes,
+                                          const char *source, const char *target, att_error *err)
 {
     const att_ct2_vocabularies words = { { "source.txt", source, strlen(source) },
                                          { "target.txt", target, strlen(target) } };
@@ -19,12 +19,12 @@ static att_status convert_words(att_bundle **out, const att_string *bytes, const
     return status;
 }
 
-static att_bundle *convert(const ct2_how *how)
+static att_bundle *convert(const ct2_options *options)
 {
     att_error err = { 0 };
     att_bundle *bundle;
-    att_string file = ct2_model(how);
-    if (convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err) != ATT_OK)
+    att_string file = ct2_model(options);
+    if (convert_with_vocabulary(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err) != ATT_OK)
         fail_msg("%s", err.message);
     att_string_free(&file);
     return bundle;
@@ -40,12 +40,12 @@ static double entry(const att_bundle *bundle, const char *name, int64_t row, int
     return att_tensor_get(tensor, index);
 }
 
-static void each_matrix_is_turned_and_each_vector_kept(void **state)
+static void matrices_are_transposed_and_vectors_copied(void **state)
 {
     (void)state;
     static const struct {
         const char *from, *into;
-        uint32_t in, out; /* of the matrix; 0 in: a vector */
+        uint32_t in, out; /* of the matrix; in = 0: a vector */
     } rows[] = {
         { "encoder/layer_0/self_attention/linear_0/weight", "encoder.0.self.query_key_value", 4,
           12 },
@@ -58,7 +58,7 @@ static void each_matrix_is_turned_and_each_vector_kept(void **state)
         { "decoder/layer_0/attention/layer_norm/gamma", "decoder.0.cross.norm.gain", 0, 4 },
         { "decoder/layer_norm/beta", "decoder.norm.bias", 0, 4 },
     };
-    att_bundle *bundle = convert(&(ct2_how){ .item = 4 });
+    att_bundle *bundle = convert(&(ct2_options){ .item = 4 });
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (uint32_t o = 0; o < rows[r].out; o++) {
             if (rows[r].in == 0)
@@ -71,12 +71,13 @@ static void each_matrix_is_turned_and_each_vector_kept(void **state)
     att_bundle_free(bundle);
 }
 
-/* Ours are <unknown>, <start>, <end> and the others; theirs stand in the lists. */
-static void rows_of_tokens_follow_our_numbers(void **state)
+/* Our ids are <unknown>, <start>, <end> and the other tokens; those of the file are its line
+ * numbers. */
+static void token_rows_follow_our_ids(void **state)
 {
     (void)state;
     static const uint32_t source[] = { 5, 1, 2, 0, 3, 4 }, target[] = { 4, 1, 2, 0, 3, 5, 6 };
-    att_bundle *bundle = convert(&(ct2_how){ .item = 4 });
+    att_bundle *bundle = convert(&(ct2_options){ .item = 4 });
     for (uint32_t id = 0; id < CT2_SOURCES; id++)
         for (uint32_t j = 0; j < CT2_WIDTH; j++)
             assert_true(entry(bundle, "source.embed", id, j) ==
@@ -94,10 +95,10 @@ static void rows_of_tokens_follow_our_numbers(void **state)
     att_bundle_free(bundle);
 }
 
-static void positions_are_sines_before_cosines_counted_from_one(void **state)
+static void positions_are_sines_before_cosines_and_count_from_one(void **state)
 {
     (void)state;
-    att_bundle *bundle = convert(&(ct2_how){ .item = 4 });
+    att_bundle *bundle = convert(&(ct2_options){ .item = 4 });
     for (int64_t p = 0; p < 1024; p += 341)
         for (int64_t i = 0; i < 2; i++) {
             double angle = (double)(p + 1) * (i == 0 ? 1 : 1e-4);
@@ -108,12 +109,12 @@ static void positions_are_sines_before_cosines_counted_from_one(void **state)
 }
 
 /* The values are exact in all three types. */
-static void quantised_weights_become_the_same_floats(void **state)
+static void quantized_weights_become_the_same_floats(void **state)
 {
     (void)state;
-    att_bundle *whole = convert(&(ct2_how){ .item = 4 });
+    att_bundle *whole = convert(&(ct2_options){ .item = 4 });
     for (unsigned item = 1; item <= 2; item++) {
-        att_bundle *bundle = convert(&(ct2_how){ .item = item });
+        att_bundle *bundle = convert(&(ct2_options){ .item = item });
         assert_int_equal(att_bundle_count(bundle), att_bundle_count(whole));
         for (size_t i = 0; i < att_bundle_count(whole); i++) {
             const att_tensor *a = att_bundle_at(whole, i);
@@ -125,49 +126,49 @@ static void quantised_weights_become_the_same_floats(void **state)
     att_bundle_free(whole);
 }
 
-static void what_is_not_understood_is_refused_by_name(void **state)
+static void unknown_and_invalid_files_are_refused_by_name(void **state)
 {
     (void)state;
     static const struct {
-        ct2_how how;
+        ct2_options options;
         const char *message;
     } rows[] = {
-        { { .version = 6 }, "is a model of CTranslate2 in version 6; version 2 is read" },
-        { { .version = 65 }, "is no model.bin of CTranslate2: it does not begin with a version" },
+        { { .version = 6 }, "is a CTranslate2 model of version 6, expected version 2" },
+        { { .version = 65 }, "is not a CTranslate2 model.bin: it does not start with a version" },
         { { .kind = "WhisperSpec" },
-          "is a 'WhisperSpec'; of CTranslate2's models, those that translate with a Transformer "
-          "can be imported" },
-        { { .revision = 9 }, "is revision 9 of a TransformerSpec; 2 to 3 are known" },
-        { { .no_heads = true }, "does not say how many heads it has, in a variable 'num_heads'" },
-        { { .extra = "decoder/alibi" }, "what the variable 'decoder/alibi' does is not known" },
+          "is a CTranslate2 model of type 'WhisperSpec', expected an encoder-decoder Transformer" },
+        { { .revision = 9 }, "is revision 9 of a TransformerSpec, expected 2 to 3" },
+        { { .no_heads = true }, "the variable 'num_heads' is missing" },
+        { { .extra = "decoder/alibi" }, "unknown variable 'decoder/alibi'" },
         { { .twice = "decoder/projection/bias" },
-          "the variable 'decoder/projection/bias' is there twice" },
+          "the variable 'decoder/projection/bias' occurs twice" },
         { { .without = "encoder/layer_0/ffn/linear_1/weight" },
           "the variable 'encoder/layer_0/ffn/linear_1/weight' is missing" },
         { { .without = "encoder/embeddings/weight" },
-          "lacks the matrix 'encoder/embeddings/weight'" },
+          "the variable 'encoder/embeddings/weight' is missing" },
         { { .narrow = "decoder/projection/bias" },
-          "what is to become 'output.bias' is [6], and there are 7 tokens" },
+          "the array for 'output.bias' is [6], expected one row for each of 7 tokens" },
         { { .narrow = "encoder/layer_norm/beta" },
           "the tensor 'encoder.norm.bias': expected shape [4] by the settings, found [3]" },
         { { .narrow = "encoder/layer_0/self_attention/linear_0/weight" },
-          "embeddings are 4 wide, and 'encoder/layer_0/self_attention/linear_0/weight' is [11, "
+          "the embedding size is 4, but 'encoder/layer_0/self_attention/linear_0/weight' is [11, "
           "4]" },
         { { .item = 3 },
-          "the variable 'encoder/embeddings/weight' has elements of 3 bytes; 4, 2 and 1 are "
-          "known" },
+          "the variable 'encoder/embeddings/weight' has elements of 3 bytes, expected 4, 2 or "
+          "1" },
         { { .item = 1, .no_scale = "decoder/layer_0/attention/linear_0/weight" },
-          "the variable 'decoder/layer_0/attention/linear_0/weight' has integers, and there is no "
-          "'decoder/layer_0/attention/linear_0/weight_scale'" },
+          "the variable 'decoder/layer_0/attention/linear_0/weight' is quantized, but its scale "
+          "'decoder/layer_0/attention/linear_0/weight_scale' is missing" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ct2_how how = rows[i].how;
-        how.item = how.item ? how.item : 4;
-        att_string file = ct2_model(&how);
+        ct2_options options = rows[i].options;
+        options.item = options.item ? options.item : 4;
+        att_string file = ct2_model(&options);
         att_bundle *bundle;
         att_error err = { 0 };
-        assert_int_equal(convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
-                         ATT_BAD_INPUT);
+        assert_int_equal(
+            convert_with_vocabulary(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
+            ATT_BAD_INPUT);
         assert_message(err.message, rows[i].message, "file");
         assert_string_equal(err.place, "model.bin");
         assert_null(bundle);
@@ -175,27 +176,28 @@ static void what_is_not_understood_is_refused_by_name(void **state)
     }
 }
 
-static void vocabularies_that_do_not_fit_are_refused(void **state)
+static void vocabularies_that_do_not_match_are_refused(void **state)
 {
     (void)state;
     static const struct {
         const char *source, *place, *message;
         int line;
     } rows[] = {
-        { "<s>\n</s>\na\n", "source.txt", "has 3 tokens, and the model 6 embeddings", 0 },
+        { "<s>\n</s>\na\n", "source.txt", "has 3 tokens, but the model has 6 embeddings", 0 },
         { "<blank>\n<s>\n</s>\na\nb\nc\nd\n", "source.txt",
-          "has 7 tokens, and the model 6 embeddings", 0 },
+          "has 7 tokens, but the model has 6 embeddings", 0 },
         { "<blank>\n<s>\n</s>\na\na\n", "source.txt", "the vocabulary has the token 'a' twice", 0 },
-        { "<blank>\n<s>\nend\na\nb\n", "source.txt", "lacks the token '</s>'", 0 },
+        { "<blank>\n<s>\nend\na\nb\n", "source.txt", "the token '</s>' is missing", 0 },
         { "<blank>\n<s>\n</s>\n\xff\nb\n", "source.txt", "the token is not UTF-8", 4 },
         { "<blank>\n<s>\n</s>\n\nb\n", "source.txt", "token 2 of the vocabulary is empty", 0 },
     };
-    att_string file = ct2_model(&(ct2_how){ .item = 4 });
+    att_string file = ct2_model(&(ct2_options){ .item = 4 });
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         att_bundle *bundle;
         att_error err = { 0 };
-        assert_int_equal(convert_words(&bundle, &file, rows[i].source, CT2_TARGET_WORDS, &err),
-                         ATT_BAD_INPUT);
+        assert_int_equal(
+            convert_with_vocabulary(&bundle, &file, rows[i].source, CT2_TARGET_WORDS, &err),
+            ATT_BAD_INPUT);
         assert_message(err.message, rows[i].message, rows[i].source);
         assert_string_equal(err.place, rows[i].place);
         assert_int_equal(err.line, rows[i].line);
@@ -203,41 +205,43 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
     att_string_free(&file);
 }
 
-static void a_file_cut_anywhere_is_refused(void **state)
+static void a_file_truncated_anywhere_is_refused(void **state)
 {
     (void)state;
-    att_string file = ct2_model(&(ct2_how){ .item = 1 });
+    att_string file = ct2_model(&(ct2_options){ .item = 1 });
     size_t whole = file.length;
     for (size_t length = 0; length < whole; length++) {
         att_bundle *bundle;
         att_error err = { 0 };
         file.length = length;
         att_string cut = { .data = exact_copy(&file), .length = length };
-        assert_int_equal(convert_words(&bundle, &cut, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
-                         ATT_BAD_INPUT);
+        assert_int_equal(
+            convert_with_vocabulary(&bundle, &cut, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
+            ATT_BAD_INPUT);
         att_free(cut.data);
     }
     file.length = whole;
     put(&file, "!", 1);
     att_bundle *bundle;
     att_error err = { 0 };
-    assert_int_equal(convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
-                     ATT_BAD_INPUT);
+    assert_int_equal(
+        convert_with_vocabulary(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
+        ATT_BAD_INPUT);
     assert_string_equal(err.message, "has 1 bytes after its last variable");
     att_string_free(&file);
 }
 
-static void running_out_of_memory_anywhere_loses_nothing(void **state)
+static void running_out_of_memory_leaks_nothing(void **state)
 {
     (void)state;
-    att_string file = ct2_model(&(ct2_how){ .item = 1 });
+    att_string file = ct2_model(&(ct2_options){ .item = 1 });
     size_t live = att_alloc_live();
     att_status status = ATT_NO_MEMORY;
     for (size_t n = 1; status != ATT_OK; n += 3) {
         att_bundle *bundle;
         att_error err = { 0 };
         att_alloc_fail_at(n);
-        status = convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err);
+        status = convert_with_vocabulary(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err);
         att_alloc_fail_at(0);
         if (status != ATT_OK)
             assert_int_equal(status, ATT_NO_MEMORY);
@@ -250,14 +254,14 @@ static void running_out_of_memory_anywhere_loses_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_understood_is_refused_by_name),
-        cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),
-        cmocka_unit_test(a_file_cut_anywhere_is_refused),
-        cmocka_unit_test(each_matrix_is_turned_and_each_vector_kept),
-        cmocka_unit_test(rows_of_tokens_follow_our_numbers),
-        cmocka_unit_test(positions_are_sines_before_cosines_counted_from_one),
-        cmocka_unit_test(quantised_weights_become_the_same_floats),
-        cmocka_unit_test(running_out_of_memory_anywhere_loses_nothing),
+        cmocka_unit_test(unknown_and_invalid_files_are_refused_by_name),
+        cmocka_unit_test(vocabularies_that_do_not_match_are_refused),
+        cmocka_unit_test(a_file_truncated_anywhere_is_refused),
+        cmocka_unit_test(matrices_are_transposed_and_vectors_copied),
+        cmocka_unit_test(token_rows_follow_our_ids),
+        cmocka_unit_test(positions_are_sines_before_cosines_and_count_from_one),
+        cmocka_unit_test(quantized_weights_become_the_same_floats),
+        cmocka_unit_test(running_out_of_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

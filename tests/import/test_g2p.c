@@ -1,4 +1,4 @@
-/* The model of g2p_en: where each number goes, how its words are read, and what is refused. */
+/* Import of g2p_en: where each value goes, how words are tokenized, and which files are refused. */
 #include "import/g2p_arrays.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* All arrays, but `without`; array `other` as it is given instead, in double if asked for. */
+/* All arrays except `without`; array `other` is replaced by `instead` of type `dtype`. */
 static att_bundle *arrays(int without, int other, const g2p_array *instead, att_dtype dtype)
 {
     att_bundle *bundle;
@@ -40,7 +40,7 @@ static double entry(const att_bundle *bundle, const char *name, int64_t row, int
     return att_tensor_get(tensor, (const int64_t[]){ row, column });
 }
 
-static void products_are_turned_and_both_biases_kept(void **state)
+static void matrices_are_transposed_and_both_biases_kept(void **state)
 {
     (void)state;
     att_bundle *bundle = convert();
@@ -56,8 +56,8 @@ static void products_are_turned_and_both_biases_kept(void **state)
     att_bundle_free(bundle);
 }
 
-/* Ours begin with <unknown>, <start> and <end>; letters have no start. */
-static void rows_follow_our_numbers(void **state)
+/* Our ids start with <unknown>, <start> and <end>; the letters have no <start>. */
+static void token_rows_follow_our_ids(void **state)
 {
     (void)state;
     att_bundle *bundle = convert();
@@ -75,7 +75,7 @@ static void rows_follow_our_numbers(void **state)
     att_bundle_free(bundle);
 }
 
-static void words_are_read_in_small_letters_to_their_end(void **state)
+static void words_are_lowercased_and_end_in_an_end_token(void **state)
 {
     (void)state;
     att_bundle *bundle = convert();
@@ -93,22 +93,22 @@ static void words_are_read_in_small_letters_to_their_end(void **state)
     att_ids_free(&ids);
 
     const char *lines[] = { "ab", "" };
-    att_outputs *answers;
-    assert_int_equal(att_model_generate(&answers, model, lines, 2,
+    att_outputs *outputs;
+    assert_int_equal(att_model_generate(&outputs, model, lines, 2,
                                         &(att_generate_options)ATT_INIT(att_generate_options),
                                         NULL),
                      ATT_OK);
-    const att_output *answer = att_outputs_get(answers, 0);
-    assert_int_equal(answer->source_count, 3);
-    assert_string_equal(answer->source_tokens[1], "b");
-    assert_string_equal(answer->source_tokens[2], "<end>");
-    assert_int_equal(att_outputs_get(answers, 1)->source_count, 0);
-    att_outputs_free(answers);
+    const att_output *output = att_outputs_get(outputs, 0);
+    assert_int_equal(output->source_count, 3);
+    assert_string_equal(output->source_tokens[1], "b");
+    assert_string_equal(output->source_tokens[2], "<end>");
+    assert_int_equal(att_outputs_get(outputs, 1)->source_count, 0);
+    att_outputs_free(outputs);
     att_model_free(model);
     att_bundle_free(bundle);
 }
 
-static void it_is_measured_on_a_file_alone(void **state)
+static void it_is_evaluated_only_on_a_given_file(void **state)
 {
     (void)state;
     att_bundle *bundle = convert();
@@ -123,7 +123,7 @@ static void it_is_measured_on_a_file_alone(void **state)
     att_bundle_free(bundle);
 }
 
-static void info_tells_where_it_came_from_and_not_how_it_was_trained(void **state)
+static void info_shows_the_import_and_no_training(void **state)
 {
     (void)state;
     att_bundle *bundle = convert();
@@ -153,21 +153,22 @@ static void assert_refused(att_bundle *weights, const char *message)
     att_bundle_free(weights);
 }
 
-static void what_is_not_understood_is_refused_by_name(void **state)
+static void unknown_and_invalid_arrays_are_refused_by_name(void **state)
 {
     (void)state;
     static const g2p_array flat = { "enc_w_ih", 1, { 18 } }, few = { "dec_emb", 2, { 73, 3 } },
                            narrow = { "dec_b_ih", 1, { 5 } }, extra = { "attention", 1, { 1 } };
-    assert_refused(arrays(10, -1, NULL, ATT_F32), "lacks the array 'fc_w'");
+    assert_refused(arrays(10, -1, NULL, ATT_F32), "the array 'fc_w' is missing");
     assert_refused(arrays(-1, 1, &flat, ATT_F32),
-                   "the array 'enc_w_ih' is [18] in float32, expected 2 dimensions in float");
+                   "the array 'enc_w_ih' is [18] of float32, expected 2 dimensions of float32");
     assert_refused(arrays(-1, 1, &g2p_arrays[1], ATT_F64),
-                   "the array 'enc_w_ih' is [6, 3] in float64, expected 2 dimensions in float");
-    assert_refused(arrays(-1, 5, &few, ATT_F32),
-                   "what is to become 'target.embed' is [73, 3], and there are 74 tokens");
+                   "the array 'enc_w_ih' is [6, 3] of float64, expected 2 dimensions of float32");
+    assert_refused(
+        arrays(-1, 5, &few, ATT_F32),
+        "the array for 'target.embed' is [73, 3], expected one row for each of 74 tokens");
     att_bundle *more = arrays(-1, -1, NULL, ATT_F32);
     g2p_add(more, 0, ATT_F32, &extra);
-    assert_refused(more, "what the array 'attention' does is not known");
+    assert_refused(more, "unknown array 'attention'");
     assert_refused(arrays(-1, 8, &narrow, ATT_F32),
                    "the tensor 'decoder.0.bias': expected shape [6] by the settings, found [5]");
 }
@@ -175,12 +176,12 @@ static void what_is_not_understood_is_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_turned_and_both_biases_kept),
-        cmocka_unit_test(rows_follow_our_numbers),
-        cmocka_unit_test(words_are_read_in_small_letters_to_their_end),
-        cmocka_unit_test(it_is_measured_on_a_file_alone),
-        cmocka_unit_test(info_tells_where_it_came_from_and_not_how_it_was_trained),
-        cmocka_unit_test(what_is_not_understood_is_refused_by_name),
+        cmocka_unit_test(matrices_are_transposed_and_both_biases_kept),
+        cmocka_unit_test(token_rows_follow_our_ids),
+        cmocka_unit_test(words_are_lowercased_and_end_in_an_end_token),
+        cmocka_unit_test(it_is_evaluated_only_on_a_given_file),
+        cmocka_unit_test(info_shows_the_import_and_no_training),
+        cmocka_unit_test(unknown_and_invalid_arrays_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

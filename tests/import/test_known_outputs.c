@@ -1,6 +1,6 @@
-/* Real weights and what is known of their answers. The weights are no part of the source: the
- * environment variable ATTEND_DATA names the folder that has them, and where it does not, the tests
- * are skipped and say which folder they want. */
+/* Published weights and their known outputs. The weights are not part of the source: the
+ * environment variable ATTEND_DATA names the folder that contains them; without it, the tests are
+ * skipped with a message that names the missing file. */
 #include "attend.h"
 
 #include "model/image_encoder.h"
@@ -17,14 +17,14 @@
 
 enum { PATH_ROOM = 1024 };
 
-/* The path of a file of the data; skips the test where it is not there. */
+/* The path of a data file; skips the test if it is missing. */
 static void find_data(char path[PATH_ROOM], const char *file)
 {
     const char *folder = getenv("ATTEND_DATA");
     snprintf(path, PATH_ROOM, "%s/%s", folder ? folder : "", file);
     if (folder && access(path, R_OK) == 0)
         return;
-    print_message("# skipped: ATTEND_DATA names no folder with %s\n", file);
+    print_message("# skipped: no %s in the folder ATTEND_DATA\n", file);
     skip();
 }
 
@@ -47,25 +47,26 @@ static att_model *import(const char *format, const char *file)
 }
 
 typedef struct known {
-    const char *line, *answer;
+    const char *line, *output;
 } known;
 
 static void assert_known(att_model *model, const known *rows, size_t count, int64_t beam)
 {
-    const att_generate_options how = { .size = sizeof(att_generate_options),
-                                       .decoding = &(const att_decoding_options){
-                                           .size = sizeof(att_decoding_options), .beam = beam } };
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .decoding = &(const att_decoding_options){
+                                               .size = sizeof(att_decoding_options),
+                                               .beam = beam } };
     for (size_t i = 0; i < count; i++) {
-        att_outputs *answers;
+        att_outputs *outputs;
         att_error err = { 0 };
-        if (att_model_generate(&answers, model, &rows[i].line, 1, &how, &err) != ATT_OK)
+        if (att_model_generate(&outputs, model, &rows[i].line, 1, &options, &err) != ATT_OK)
             fail_msg("%s", err.message);
-        assert_string_equal(att_outputs_get(answers, 0)->text, rows[i].answer);
-        att_outputs_free(answers);
+        assert_string_equal(att_outputs_get(outputs, 0)->text, rows[i].output);
+        att_outputs_free(outputs);
     }
 }
 
-/* ---- CTranslate2: the answers that its own tests demand of these weights */
+/* ---- CTranslate2: the outputs that its own tests expect of these weights */
 
 static const known names[] = {
     { "آ ت ز م و ن", "a t z m o n" },
@@ -82,47 +83,49 @@ static void assert_names(const char *file)
     att_model_free(model);
 }
 
-static void arabic_names_are_written_as_known(void **state)
+static void arabic_names_are_transliterated_as_known(void **state)
 {
     (void)state;
     assert_names("weights_ct2_aren_translit/aren-transliteration/model.bin");
 }
 
-static void arabic_names_in_16_bits_are_written_as_known(void **state)
+static void arabic_names_with_int16_weights_are_transliterated_as_known(void **state)
 {
     (void)state;
     assert_names("weights_ct2_aren_translit/aren-transliteration-i16/model.bin");
 }
 
-static void arabic_names_in_8_bits_are_written_as_known(void **state)
+static void arabic_names_with_int8_weights_are_transliterated_as_known(void **state)
 {
     (void)state;
     assert_names("weights_ct2_aren_translit/aren-transliteration-i8/model.bin");
 }
 
-/* What CTranslate2 4.8.4 itself gives, in floats: score_batch() of the first name. */
+/* The result of score_batch() of CTranslate2 4.8.4 for the first name, in float32. */
 static void the_log_probabilities_are_those_of_ctranslate2(void **state)
 {
     (void)state;
     static const double expected[] = { -0.1060228, -0.0654106, -0.0560026, -0.4479532,
                                        -0.2307138, -0.0921831, -0.0634632 };
-    const char *target = names[0].answer;
-    const att_generate_options how = { .size = sizeof(att_generate_options), .targets = &target };
+    const char *target = names[0].output;
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .targets = &target };
     att_model *model =
         import("ctranslate2", "weights_ct2_aren_translit/aren-transliteration/model.bin");
-    att_outputs *answers;
-    assert_int_equal(att_model_generate(&answers, model, &names[0].line, 1, &how, NULL), ATT_OK);
-    const att_output *answer = att_outputs_get(answers, 0);
-    assert_int_equal(answer->target_count, 7);
+    att_outputs *outputs;
+    assert_int_equal(att_model_generate(&outputs, model, &names[0].line, 1, &options, NULL),
+                     ATT_OK);
+    const att_output *output = att_outputs_get(outputs, 0);
+    assert_int_equal(output->target_count, 7);
     for (int i = 0; i < 7; i++) /* both sides sum 32 products in single precision, 12 layers deep */
-        assert_true(answer->token_scores[i] - expected[i] < 2e-5 &&
-                    expected[i] - answer->token_scores[i] < 2e-5);
-    att_outputs_free(answers);
+        assert_true(output->token_scores[i] - expected[i] < 2e-5 &&
+                    expected[i] - output->token_scores[i] < 2e-5);
+    att_outputs_free(outputs);
     att_model_free(model);
 }
 
-/* ---- g2p_en. The first is what its weights are known by, the second in its own documentation; the
- * others are what the same arrays give in NumPy, with the formulas written out. */
+/* ---- g2p_en. The first word was published with the weights, the second is in the documentation of
+ * g2p_en; the others were computed with NumPy from the same arrays. */
 
 static void english_words_are_pronounced_as_known(void **state)
 {
@@ -138,8 +141,8 @@ static void english_words_are_pronounced_as_known(void **state)
     att_model_free(model);
 }
 
-/* ---- llama2.c: the text that its documentation shows for these weights, to its end; and what the
- * same arrays give in NumPy, in double precision */
+/* ---- llama2.c: the text in its documentation for these weights, up to its end; and values
+ * computed with NumPy from the same arrays in double precision */
 
 static const char story[] =
     "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. "
@@ -154,37 +157,38 @@ static const char story[] =
     "Lily's mom came into the room and saw the park. She was so happy and said, \"Thank you, Lily! "
     "You are a good friend.\"";
 
-typedef struct heard {
+typedef struct completion_text {
     char text[2048];
     double scores[512];
     int tokens;
-} heard;
+} completion_text;
 
-static bool hear(void *context, const char *text, size_t length, double score)
+static bool on_token(void *context, const char *text, size_t length, double score)
 {
-    heard *h = context;
+    completion_text *h = context;
     strncat(h->text, text, length);
     h->scores[h->tokens++] = score;
     return h->tokens < 512;
 }
 
-static void a_story_goes_as_known_to_its_end(void **state)
+static void a_story_is_completed_as_known(void **state)
 {
     (void)state;
-    static heard h;
-    const att_complete_options how = { .size = sizeof(att_complete_options),
-                                       .max_new_tokens = 400 };
+    static completion_text h;
+    const att_complete_options options = { .size = sizeof(att_complete_options),
+                                           .max_new_tokens = 400 };
     att_completion found = ATT_INIT(att_completion);
     att_error err = { 0 };
     att_model *model = import("llama2c", "weights_stories260K/stories260K.bin");
-    if (att_model_complete(&found, model, "", 0, &how, hear, &h, &err) != ATT_OK)
+    if (att_model_complete(&found, model, "", 0, &options, on_token, &h, &err) != ATT_OK)
         fail_msg("%s", err.message);
     assert_string_equal(h.text, story);
-    assert_int_equal(found.tokens, 346); /* the start of the next is told with nothing */
+    assert_int_equal(found.tokens,
+                     346); /* the last is the <s> of the next text, which has no text */
     att_model_free(model);
 }
 
-static void its_tokens_and_log_probabilities_are_those_of_llama2c(void **state)
+static void tokens_and_log_probabilities_are_those_of_llama2c(void **state)
 {
     (void)state;
     static const char line[] = "Once upon a time, there was a caf\xC3\xA9{";
@@ -192,7 +196,7 @@ static void its_tokens_and_log_probabilities_are_those_of_llama2c(void **state)
                                    286,        261, 280, 412, 431, 485, 126 };
     static const double scores[] = { -0.2437434, -0.0175127, -0.0121104, -0.0007239, -0.0317029,
                                      -0.0684235, -0.0159549, -0.0007842, -0.4939787, -0.4458666 };
-    static heard h;
+    static completion_text h;
     att_ids found = { 0 };
     att_completion sums = ATT_INIT(att_completion);
     att_model *model = import("llama2c", "weights_stories260K/stories260K.bin");
@@ -201,71 +205,71 @@ static void its_tokens_and_log_probabilities_are_those_of_llama2c(void **state)
     assert_int_equal(found.count, sizeof ids / sizeof *ids);
     assert_memory_equal(found.items, ids, sizeof ids);
     att_ids_free(&found);
-    assert_int_equal(att_model_score_text(&sums, model, story, strlen(story), NULL, hear, &h, NULL),
-                     ATT_OK);
+    assert_int_equal(
+        att_model_score_text(&sums, model, story, strlen(story), NULL, on_token, &h, NULL), ATT_OK);
     for (size_t i = 0; i < sizeof scores / sizeof *scores;
          i++) /* five layers in single precision */
         assert_true(h.scores[i] - scores[i] < 1e-5 && scores[i] - h.scores[i] < 1e-5);
     att_model_free(model);
 }
 
-/* ---- SqueezeNet: what its photographs are known by */
+/* ---- SqueezeNet: known labels of images */
 
 #ifdef ATT_HAVE_JPEG
-/* The most probable label of a photograph, and how probable it is. */
-static double best_label(char label[PATH_ROOM], att_image_encoder *eyes, const char *photograph)
+/* The most probable label of an image. Returns its probability. */
+static double best_label(char label[PATH_ROOM], att_image_encoder *encoder, const char *image_file)
 {
     char path[PATH_ROOM];
-    att_image picture;
-    size_t count = att_image_encoder_label_count(eyes), best = 0;
+    att_image image;
+    size_t count = att_image_encoder_label_count(encoder), best = 0;
     float *probabilities = calloc(count, sizeof *probabilities);
-    find_data(path, photograph);
+    find_data(path, image_file);
     assert_non_null(probabilities);
-    assert_int_equal(att_image_load(&picture, path, NULL), ATT_OK);
-    assert_int_equal(att_image_encoder_classify(probabilities, eyes, &picture, NULL), ATT_OK);
+    assert_int_equal(att_image_load(&image, path, NULL), ATT_OK);
+    assert_int_equal(att_image_encoder_classify(probabilities, encoder, &image, NULL), ATT_OK);
     for (size_t i = 1; i < count; i++)
         best = probabilities[i] > probabilities[best] ? i : best;
     double probability = (double)probabilities[best];
-    snprintf(label, PATH_ROOM, "%s", att_image_encoder_label(eyes, best));
-    att_image_free(&picture);
+    snprintf(label, PATH_ROOM, "%s", att_image_encoder_label(encoder, best));
+    att_image_free(&image);
     free(probabilities);
     return probability;
 }
 
-static void photographs_are_told_as_known(void **state)
+static void images_are_classified_as_known(void **state)
 {
     (void)state;
     char path[PATH_ROOM], label[PATH_ROOM];
     att_error err = { 0 };
     att_bundle *bundle;
-    att_image_encoder *eyes;
+    att_image_encoder *encoder;
     find_data(path, "weights_squeezenet_v1.0/squeezenet_v1.0.f32");
     if (att_import(&bundle, "squeezenet", path, NULL, &err) != ATT_OK ||
-        att_image_encoder_from_bundle(&eyes, bundle, path, &err) != ATT_OK)
+        att_image_encoder_from_bundle(&encoder, bundle, path, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     att_bundle_free(bundle);
-    double hippo = best_label(label, eyes, "weights_squeezenet_v1.0/hippo.jpg");
+    double hippo = best_label(label, encoder, "weights_squeezenet_v1.0/hippo.jpg");
     assert_string_equal(label, "hippopotamus, hippo, river horse, Hippopotamus amphibius");
     assert_true(hippo >= 0.9995 && hippo <= 1);
-    double cat = best_label(label, eyes, "weights_squeezenet_v1.0/cat.jpg");
+    double cat = best_label(label, encoder, "weights_squeezenet_v1.0/cat.jpg");
     assert_string_equal(label, "tabby, tabby cat");
-    assert_true(cat >= 0.9415 && cat < 0.9425); /* 0.942 is known of it */
-    att_image_encoder_free(eyes);
+    assert_true(cat >= 0.9415 && cat < 0.9425); /* the known value is 0.942 */
+    att_image_encoder_free(encoder);
 }
 #endif
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arabic_names_are_written_as_known),
-        cmocka_unit_test(arabic_names_in_16_bits_are_written_as_known),
-        cmocka_unit_test(arabic_names_in_8_bits_are_written_as_known),
+        cmocka_unit_test(arabic_names_are_transliterated_as_known),
+        cmocka_unit_test(arabic_names_with_int16_weights_are_transliterated_as_known),
+        cmocka_unit_test(arabic_names_with_int8_weights_are_transliterated_as_known),
         cmocka_unit_test(the_log_probabilities_are_those_of_ctranslate2),
         cmocka_unit_test(english_words_are_pronounced_as_known),
-        cmocka_unit_test(a_story_goes_as_known_to_its_end),
-        cmocka_unit_test(its_tokens_and_log_probabilities_are_those_of_llama2c),
+        cmocka_unit_test(a_story_is_completed_as_known),
+        cmocka_unit_test(tokens_and_log_probabilities_are_those_of_llama2c),
 #ifdef ATT_HAVE_JPEG
-        cmocka_unit_test(photographs_are_told_as_known),
+        cmocka_unit_test(images_are_classified_as_known),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

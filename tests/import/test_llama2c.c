@@ -1,5 +1,5 @@
-/* llama2.c's checkpoints: where each number goes in ours, how texts begin and end, and what is
- * refused. */
+/* Import of llama2.c checkpoints: where each value goes, options texts start and end, and which
+ * files are refused. */
 #include "import/llama2c_model.h"
 
 #include "import/llama2c.h"
@@ -8,10 +8,10 @@
 
 static att_status convert(att_bundle **out, const att_string *weights, att_error *err)
 {
-    att_string tokens = llama_good_tokeniser();
-    const att_llama_bytes tokeniser = { "tokenizer.bin", tokens.data, tokens.length };
+    att_string tokens = llama_good_tokenizer();
+    const att_llama_bytes tokenizer = { "tokenizer.bin", tokens.data, tokens.length };
     const att_llama_bytes bytes = { "model.bin", weights->data, weights->length };
-    att_status status = att_llama_convert(out, &bytes, &tokeniser, err);
+    att_status status = att_llama_convert(out, &bytes, &tokenizer, err);
     att_string_free(&tokens);
     return status;
 }
@@ -33,12 +33,12 @@ static float entry(const att_bundle *bundle, const char *name, int64_t row, int6
     return (float)att_tensor_get(tensor, (const int64_t[]){ row, column });
 }
 
-/* In a head of four, our rows 0 1 2 3 are theirs 0 2 1 3: those that turn together are a pair. */
-static void queries_and_keys_are_in_our_order_and_values_in_theirs(void **state)
+/* RoPE: in a head of size 4, our rows 0 1 2 3 are rows 0 2 1 3 of the file. */
+static void queries_and_keys_are_permuted_and_values_are_not(void **state)
 {
     (void)state;
     static const int64_t order[] = { 0, 2, 1, 3 };
-    enum { LAYER = 1, D = LLAMA_WIDTH, K = LLAMA_HEAD };
+    enum { LAYER = 1, D = LLAMA_HIDDEN_SIZE, K = LLAMA_HEAD };
     att_string weights = llama_weights(llama_header, false);
     att_bundle *bundle = convert_good(&weights);
     for (int64_t in = 0; in < D; in++) {
@@ -57,10 +57,10 @@ static void queries_and_keys_are_in_our_order_and_values_in_theirs(void **state)
     att_string_free(&weights);
 }
 
-static void other_matrices_are_turned_and_the_gate_stands_first(void **state)
+static void other_matrices_are_transposed_and_the_gate_comes_first(void **state)
 {
     (void)state;
-    enum { D = LLAMA_WIDTH, F = LLAMA_FEED };
+    enum { D = LLAMA_HIDDEN_SIZE, F = LLAMA_FFN_SIZE };
     att_string weights = llama_weights(llama_header, false);
     att_bundle *bundle = convert_good(&weights);
     for (int64_t d = 0; d < D; d++) {
@@ -80,7 +80,7 @@ static void other_matrices_are_turned_and_the_gate_stands_first(void **state)
                     llama_value(LLAMA_AT_LAST_NORM + d));
         assert_true(entry(bundle, "target.embed", 264, d) == llama_value(264 * D + d));
     }
-    assert_null(att_bundle_get(bundle, "output.w")); /* the embedding is that too */
+    assert_null(att_bundle_get(bundle, "output.w")); /* tied to the embedding */
     att_bundle_free(bundle);
     att_string_free(&weights);
 }
@@ -93,42 +93,44 @@ static att_string untied_weights(void)
     return llama_weights(header, true);
 }
 
-static void an_output_layer_of_its_own_is_kept(void **state)
+static void an_untied_output_layer_is_kept(void **state)
 {
     (void)state;
     att_string weights = untied_weights();
     att_bundle *bundle = convert_good(&weights);
-    for (int64_t d = 0; d < LLAMA_WIDTH; d++)
+    for (int64_t d = 0; d < LLAMA_HIDDEN_SIZE; d++)
         assert_true(entry(bundle, "output.w", d, 264) ==
-                    llama_value(LLAMA_AT_OUTPUT + 264 * LLAMA_WIDTH + d));
+                    llama_value(LLAMA_AT_OUTPUT + 264 * LLAMA_HIDDEN_SIZE + d));
     att_bundle_free(bundle);
     att_string_free(&weights);
 }
 
-typedef struct heard {
+typedef struct completion_text {
     char text[256];
     int tokens;
-} heard;
+} completion_text;
 
-static bool hear(void *context, const char *text, size_t length, double score)
+static bool on_token(void *context, const char *text, size_t length, double score)
 {
-    heard *h = context;
+    completion_text *h = context;
     (void)score;
     strncat(h->text, text, length);
     h->tokens++;
     return true;
 }
 
-static heard go_on(const att_string *weights, const char *prompt)
+static completion_text complete(const att_string *weights, const char *prompt)
 {
     att_bundle *bundle = convert_good(weights);
     att_model *model;
     att_completion found = ATT_INIT(att_completion);
-    heard h = { .tokens = 0 };
-    const att_complete_options how = { .size = sizeof(att_complete_options), .max_new_tokens = 5 };
+    completion_text h = { .tokens = 0 };
+    const att_complete_options options = { .size = sizeof(att_complete_options),
+                                           .max_new_tokens = 5 };
     att_error err = { 0 };
     assert_int_equal(att_model_from_bundle(&model, bundle, "llama", &err), ATT_OK);
-    if (att_model_complete(&found, model, prompt, strlen(prompt), &how, hear, &h, &err) != ATT_OK)
+    if (att_model_complete(&found, model, prompt, strlen(prompt), &options, on_token, &h, &err) !=
+        ATT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(found.tokens, h.tokens);
     att_model_free(model);
@@ -136,7 +138,7 @@ static heard go_on(const att_string *weights, const char *prompt)
     return h;
 }
 
-/* Weights of an output layer that is zero: every token is as probable as any other. */
+/* An output layer of zeros: all tokens are equally probable. */
 static att_string even_weights(void)
 {
     att_string weights = untied_weights();
@@ -145,41 +147,41 @@ static att_string even_weights(void)
     return weights;
 }
 
-/* Of equals the first that may follow does, which is the start. */
-static void a_text_ends_where_the_next_begins(void **state)
+/* Of equally probable tokens the first is chosen, which is <s>. */
+static void a_text_ends_where_the_next_starts(void **state)
 {
     (void)state;
     att_string weights = even_weights();
-    heard h = go_on(&weights, "ab");
+    completion_text h = complete(&weights, "ab");
     assert_int_equal(h.tokens, 1);
     assert_string_equal(h.text, "");
     att_string_free(&weights);
 }
 
-/* " a" and " ab" look at one column with opposite signs: one of them follows, whatever stands
- * there. */
-static void a_text_begins_without_the_space_before_its_first_word(void **state)
+/* The logits of " a" and " ab" are one column with opposite signs: one of them is always the most
+ * probable. */
+static void a_text_starts_without_the_space_before_its_first_word(void **state)
 {
     (void)state;
     static const float large[] = { 1000, -1000 };
     att_string weights = even_weights();
     for (int i = 0; i < 2; i++)
-        memcpy(weights.data + (LLAMA_FIELDS + LLAMA_AT_OUTPUT + (259 + 2 * i) * LLAMA_WIDTH) *
+        memcpy(weights.data + (LLAMA_FIELDS + LLAMA_AT_OUTPUT + (259 + 2 * i) * LLAMA_HIDDEN_SIZE) *
                                   (int)sizeof(float),
                &large[i], sizeof(float));
-    heard alone = go_on(&weights, ""), after = go_on(&weights, "b");
+    completion_text alone = complete(&weights, ""), after = complete(&weights, "b");
     assert_int_equal(alone.tokens, 5);
     assert_memory_equal(alone.text, "a", 1);
-    assert_non_null(strstr(alone.text, " a")); /* those after it keep theirs */
+    assert_non_null(strstr(alone.text, " a")); /* later words keep their space */
     assert_memory_equal(after.text, " a", 2);
     att_string_free(&weights);
 }
 
-static void running_out_of_memory_anywhere_loses_nothing(void **state)
+static void running_out_of_memory_leaks_nothing(void **state)
 {
     (void)state;
-    att_string weights = llama_weights(llama_header, false), tokens = llama_good_tokeniser();
-    const att_llama_bytes tokeniser = { "tokenizer.bin", tokens.data, tokens.length };
+    att_string weights = llama_weights(llama_header, false), tokens = llama_good_tokenizer();
+    const att_llama_bytes tokenizer = { "tokenizer.bin", tokens.data, tokens.length };
     const att_llama_bytes bytes = { "model.bin", weights.data, weights.length };
     size_t live = att_alloc_live();
     att_status status = ATT_NO_MEMORY;
@@ -187,7 +189,7 @@ static void running_out_of_memory_anywhere_loses_nothing(void **state)
         att_bundle *bundle;
         att_error err = { 0 };
         att_alloc_fail_at(n);
-        status = att_llama_convert(&bundle, &bytes, &tokeniser, &err);
+        status = att_llama_convert(&bundle, &bytes, &tokenizer, &err);
         att_alloc_fail_at(0);
         if (status != ATT_OK)
             assert_int_equal(status, ATT_NO_MEMORY);
@@ -208,7 +210,7 @@ static void assert_refused(const att_string *weights, const char *message)
     assert_null(bundle);
 }
 
-static void what_is_not_understood_is_refused(void **state)
+static void invalid_checkpoints_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -216,17 +218,14 @@ static void what_is_not_understood_is_refused(void **state)
         int32_t value;
         const char *message;
     } rows[] = {
-        { 0, 0, "is no checkpoint of llama2.c: its dim would be 0" },
-        { 1, -6, "is no checkpoint of llama2.c: its hidden_dim would be -6" },
-        { 2, 1 << 21, "is no checkpoint of llama2.c: its n_layers would be 2097152" },
-        { 3, 3,
-          "is no checkpoint of llama2.c: 8 columns, 3 heads and 1 heads of keys do not go "
-          "together" },
-        { 2, 3, "has 11584 bytes after its header, which asks for …" },
-        { 5, 1 << 20, "has 11584 bytes after its header, which asks for …" },
-        { 0, 0x616B3432, /* and 6 as the version */
-          "is a checkpoint of llama2.c in version 6; the format without a version is read "
-          "(export.py --version 0)" },
+        { 0, 0, "is not a llama2.c checkpoint: its header has dim 0" },
+        { 1, -6, "is not a llama2.c checkpoint: its header has hidden_dim -6" },
+        { 2, 1 << 21, "is not a llama2.c checkpoint: its header has n_layers 2097152" },
+        { 3, 3, "is not a llama2.c checkpoint: its header has dim 8, n_heads 3 and n_kv_heads 1" },
+        { 2, 3, "has 11584 bytes after its header, expected …" },
+        { 5, 1 << 20, "has 11584 bytes after its header, expected …" },
+        { 0, 0x616B3432, /* the next field is then the version, 6 */
+          "is a llama2.c checkpoint of version 6, expected version 0 (export.py --version 0)" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int32_t header[LLAMA_FIELDS];
@@ -238,20 +237,20 @@ static void what_is_not_understood_is_refused(void **state)
     }
     att_string weights = llama_weights(llama_header, false);
     weights.length = 17;
-    assert_refused(&weights, "ends after 17 bytes, in its header: 3 bytes of it are missing");
+    assert_refused(&weights, "ends after 17 bytes, in the header: 3 bytes of it are missing");
     att_string_free(&weights);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queries_and_keys_are_in_our_order_and_values_in_theirs),
-        cmocka_unit_test(other_matrices_are_turned_and_the_gate_stands_first),
-        cmocka_unit_test(an_output_layer_of_its_own_is_kept),
-        cmocka_unit_test(a_text_ends_where_the_next_begins),
-        cmocka_unit_test(a_text_begins_without_the_space_before_its_first_word),
-        cmocka_unit_test(running_out_of_memory_anywhere_loses_nothing),
-        cmocka_unit_test(what_is_not_understood_is_refused),
+        cmocka_unit_test(queries_and_keys_are_permuted_and_values_are_not),
+        cmocka_unit_test(other_matrices_are_transposed_and_the_gate_comes_first),
+        cmocka_unit_test(an_untied_output_layer_is_kept),
+        cmocka_unit_test(a_text_ends_where_the_next_starts),
+        cmocka_unit_test(a_text_starts_without_the_space_before_its_first_word),
+        cmocka_unit_test(running_out_of_memory_leaks_nothing),
+        cmocka_unit_test(invalid_checkpoints_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

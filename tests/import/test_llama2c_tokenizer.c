@@ -1,7 +1,7 @@
-/* llama2.c's tokeniser: which numbers it gives, and what is refused. */
+/* The llama2.c tokenizer: its token ids, and which files are refused. */
 #include "import/llama2c_model.h"
 
-#include "import/llama2c_tokens.h"
+#include "import/llama2c_tokenizer.h"
 #include "tensor/files.h"
 
 static att_status read_tokens(att_vocab **out, const att_string *file, int64_t count,
@@ -14,10 +14,10 @@ static att_status read_tokens(att_vocab **out, const att_string *file, int64_t c
     return status;
 }
 
-static void numbers_are_those_of_the_file(void **state)
+static void token_ids_are_those_of_the_file(void **state)
 {
     (void)state;
-    att_string file = llama_good_tokeniser();
+    att_string file = llama_good_tokenizer();
     att_vocab *vocab;
     att_error err = { 0 };
     if (read_tokens(&vocab, &file, LLAMA_TOKENS, &err) != ATT_OK)
@@ -27,7 +27,7 @@ static void numbers_are_those_of_the_file(void **state)
     assert_string_equal(att_vocab_token(vocab, 261), "▁ab");
     att_ids ids = { 0 };
     static const int32_t expected[] = { 261, 3 + '{', 259,
-                                        262 }; /* a space comes before the line */
+                                        262 }; /* a space is prepended to the line */
     assert_int_equal(att_vocab_encode(vocab, NULL, &ids, "ab{ aa", 6, &err), ATT_OK);
     assert_int_equal(ids.count, 4);
     assert_memory_equal(ids.items, expected, sizeof expected);
@@ -41,16 +41,16 @@ static void assert_refused(const att_string *file, int64_t count, const char *me
     att_vocab *vocab;
     att_error err = { 0 };
     assert_int_equal(read_tokens(&vocab, file, count, &err), ATT_BAD_INPUT);
-    assert_message(err.message, message, "tokeniser");
+    assert_message(err.message, message, "tokenizer");
     assert_string_equal(err.place, "tokenizer.bin");
     assert_null(vocab);
 }
 
-static void what_is_not_understood_is_refused(void **state)
+static void invalid_tokenizers_are_refused(void **state)
 {
     (void)state;
-    att_string file = llama_good_tokeniser();
-    assert_refused(&file, 259, "a checkpoint of 259 tokens has none beside the bytes");
+    att_string file = llama_good_tokenizer();
+    assert_refused(&file, 259, "expected more than 259 tokens in the checkpoint, found 259");
     assert_refused(&file, LLAMA_TOKENS - 1, "has 9 bytes after the 264 tokens of the checkpoint");
     assert_refused(&file, LLAMA_TOKENS + 1,
                    "ends after 3686 bytes, in the score of a token: 4 bytes of it are missing");
@@ -60,28 +60,28 @@ static void what_is_not_understood_is_refused(void **state)
     }
     att_string_free(&file);
 
-    file = llama_tokeniser(" ", 2);
+    file = llama_tokenizer(" ", 2);
     assert_refused(&file, LLAMA_TOKENS,
-                   "the score of token 264, ' ', is not below that of the token before it: such "
-                   "tokenisers are not known");
+                   "the score of token 264, ' ', is not below that of the token before it: "
+                   "expected decreasing scores");
     att_string_free(&file);
-    file = llama_tokeniser("ab", -9);
+    file = llama_tokenizer("ab", -9);
     assert_refused(&file, LLAMA_TOKENS, "the vocabulary has the piece 'ab' twice");
     att_string_free(&file);
-    file = llama_good_tokeniser();
+    file = llama_good_tokenizer();
     size_t at = 0;
     while (memcmp(file.data + at, "<0x07>", 6) != 0)
         at++;
     memcpy(file.data + at, "<0x7F>", 6);
-    assert_refused(&file, LLAMA_TOKENS, "token 10 is '<0x7F>', where llama2.c has the byte <0x07>");
+    assert_refused(&file, LLAMA_TOKENS, "token 10 is '<0x7F>', expected the byte <0x07>");
     att_string_free(&file);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_those_of_the_file),
-        cmocka_unit_test(what_is_not_understood_is_refused),
+        cmocka_unit_test(token_ids_are_those_of_the_file),
+        cmocka_unit_test(invalid_tokenizers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* SqueezeNet's flat file: where each number goes, and what is refused. The files are made in a
- * folder of their own. */
+/* Import of SqueezeNet: where each value goes, and which files are refused. The files are written
+ * to a temporary folder. */
 #include "attend.h"
 
 #include "base/alloc.h"
@@ -18,21 +18,21 @@
 enum { PATH_ROOM = 256, FILES = 3 };
 static const char *const file_names[FILES] = { "net.f32", "manifest.tsv", "synset_words.txt" };
 
-typedef struct place {
+typedef struct model_folder {
     char folder[PATH_ROOM];
     char paths[FILES][PATH_ROOM + 32];
     att_params params;
-} place;
+} model_folder;
 
-/* Height and width of a convolution's kernel, by the names of the network. */
-static int kernel_of(const char *name)
+/* The kernel size of a convolution, by its name. */
+static int kernel_size(const char *name)
 {
     if (strncmp(name, "conv1.", 6) == 0)
         return 7;
     return name[0] == 'f' && name[2] == 'b' ? 3 : 1;
 }
 
-/* A number that tells where in the file it stands. */
+/* A value that identifies its position in the file. */
 static float number_at(size_t index)
 {
     return (float)(index % 4093) - 2046;
@@ -43,7 +43,7 @@ static void write_manifest(FILE *out, const att_params *params)
     size_t at = 0;
     for (int i = 0; i < params->count; i++) {
         const att_param *p = &params->items[i];
-        int kernel = kernel_of(p->name);
+        int kernel = kernel_size(p->name);
         if (p->rank == 1)
             fprintf(out, "%s\t%lld\t%zu\n", p->name, (long long)p->shape[0], at);
         else
@@ -70,17 +70,17 @@ static void write_labels(FILE *out)
         fprintf(out, "n%08d thing, number %d\n", i, i);
 }
 
-static FILE *open_file(place *p, int which)
+static FILE *open_file(model_folder *p, int which)
 {
     FILE *file = fopen(p->paths[which], "w");
     assert_non_null(file);
     return file;
 }
 
-static place place_new(void)
+static model_folder model_folder_new(void)
 {
     char folder[] = "/tmp/attend-squeezenet-XXXXXX";
-    place p = { 0 };
+    model_folder p = { 0 };
     att_param_builder builder = { .params = &p.params };
     FILE *files[FILES];
     assert_non_null(mkdtemp(folder));
@@ -99,7 +99,7 @@ static place place_new(void)
     return p;
 }
 
-static void place_free(place *p)
+static void model_folder_free(model_folder *p)
 {
     for (int i = 0; i < FILES; i++)
         unlink(p->paths[i]);
@@ -108,10 +108,10 @@ static void place_free(place *p)
 }
 
 /* Element (column, channel, y, x) of the file is at row (y kernel + x) channels + channel. */
-static void weights_are_turned_to_the_order_of_patches(void **state)
+static void weights_are_transposed_to_the_order_of_patches(void **state)
 {
     (void)state;
-    place p = place_new();
+    model_folder p = model_folder_new();
     att_error err = { 0 };
     att_bundle *bundle;
     if (att_import(&bundle, "squeezenet", p.paths[0], NULL, &err) != ATT_OK)
@@ -120,7 +120,7 @@ static void weights_are_turned_to_the_order_of_patches(void **state)
     for (int i = 0; i < p.params.count; i++) {
         const att_param *param = &p.params.items[i];
         const float *values = att_bundle_get(bundle, param->name)->data;
-        int64_t k = kernel_of(param->name), N = param->shape[param->rank - 1];
+        int64_t k = kernel_size(param->name), N = param->shape[param->rank - 1];
         int64_t C = param->rank == 1 ? 1 : param->shape[0] / (k * k);
         int64_t places = param->rank == 1 ? 1 : k * k;
         for (int64_t n = 0; n < N; n++)
@@ -129,28 +129,29 @@ static void weights_are_turned_to_the_order_of_patches(void **state)
                     assert_true(values[(xy * C + c) * N + n] == number_at(at));
     }
     att_bundle_free(bundle);
-    place_free(&p);
+    model_folder_free(&p);
 }
 
-static void labels_lose_their_numbers(void **state)
+static void labels_are_stored_without_wordnet_ids(void **state)
 {
     (void)state;
-    place p = place_new();
+    model_folder p = model_folder_new();
     att_bundle *bundle;
-    att_image_encoder *eyes;
+    att_image_encoder *encoder;
     assert_int_equal(att_import(&bundle, "squeezenet", p.paths[0], NULL, NULL), ATT_OK);
-    assert_int_equal(att_image_encoder_from_bundle(&eyes, bundle, "eyes", NULL), ATT_OK);
-    assert_string_equal(att_image_encoder_label(eyes, 0), "thing, number 0");
-    assert_string_equal(att_image_encoder_label(eyes, 999), "thing, number 999");
-    att_image_encoder_free(eyes);
+    assert_int_equal(att_image_encoder_from_bundle(&encoder, bundle, "encoder", NULL), ATT_OK);
+    assert_string_equal(att_image_encoder_label(encoder, 0), "thing, number 0");
+    assert_string_equal(att_image_encoder_label(encoder, 999), "thing, number 999");
+    att_image_encoder_free(encoder);
     att_bundle_free(bundle);
-    place_free(&p);
+    model_folder_free(&p);
 }
 
-/* Imports after file `which` was replaced by `text`; the message, and whether nothing is lost. */
-static void expect_refused(int which, const char *text, const char *says)
+/* Replaces file `which` by `text` and expects the import to fail with `message` and without leaks.
+ */
+static void expect_refused(int which, const char *text, const char *message)
 {
-    place p = place_new();
+    model_folder p = model_folder_new();
     att_error err = { 0 };
     att_bundle *bundle;
     FILE *file = open_file(&p, which);
@@ -160,20 +161,21 @@ static void expect_refused(int which, const char *text, const char *says)
     assert_int_equal(att_import(&bundle, "squeezenet", p.paths[0], NULL, &err), ATT_BAD_INPUT);
     assert_null(bundle);
     assert_int_equal(att_alloc_live(), live);
-    if (!strstr(err.message, says))
+    if (!strstr(err.message, message))
         fail_msg("%s", err.message);
-    place_free(&p);
+    model_folder_free(&p);
 }
 
-static void what_is_missing_or_misshapen_is_refused(void **state)
+static void missing_and_misshapen_tensors_are_refused(void **state)
 {
     (void)state;
-    expect_refused(0, "abcd", "ends before the end of 'conv1.weight'");
+    expect_refused(0, "abcd", "is too short for the tensor 'conv1.weight'");
     expect_refused(1, "", "the tensor 'conv1.weight' is missing");
     expect_refused(1, "conv1.weight\t96x3x7x6\t0\n", "the tensor 'conv1.weight': expected shape");
-    expect_refused(1, "conv1.weight\t96x3x7x7\t99999999999\n", "ends before the end");
-    expect_refused(1, "conv1.weight\t96x3\t0\n", "is no tensor");
-    expect_refused(1, "conv1.weight\t96x3x7x-7\t0\n", "is no tensor");
+    expect_refused(1, "conv1.weight\t96x3x7x7\t99999999999\n", "is too short for");
+    expect_refused(1, "conv1.weight\t96x3\t0\n", "expected a name, a shape and an offset, found");
+    expect_refused(1, "conv1.weight\t96x3x7x-7\t0\n",
+                   "expected a name, a shape and an offset, found");
     expect_refused(1, "x\t1\t0\nx\t1\t0\n", "tensor 'x' exists already");
     expect_refused(2, "n1 a cat\n", "expected 1000 labels, found 1");
 }
@@ -181,9 +183,9 @@ static void what_is_missing_or_misshapen_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_are_turned_to_the_order_of_patches),
-        cmocka_unit_test(labels_lose_their_numbers),
-        cmocka_unit_test(what_is_missing_or_misshapen_is_refused),
+        cmocka_unit_test(weights_are_transposed_to_the_order_of_patches),
+        cmocka_unit_test(labels_are_stored_without_wordnet_ids),
+        cmocka_unit_test(missing_and_misshapen_tensors_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

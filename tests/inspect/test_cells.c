@@ -1,4 +1,4 @@
-/* The search finds the units that do what they were made to do, and says so. */
+/* The unit search finds the units of a model whose behavior is known, and reports them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 static char path[] = "/tmp/attend-cells-XXXXXX";
 
-/* Words, of which some stand in quotation marks; 40 words to a paragraph. */
+/* Words, some of them in quotation marks; 40 words per paragraph. */
 static void write_text(int words)
 {
     FILE *file = fopen(path, "w");
@@ -72,14 +72,15 @@ static const att_cells_property *row_of(const att_cells *cells, const char *prop
     return NULL;
 }
 
-static void units_are_found_by_what_they_do(void **state)
+static void units_are_found_by_their_behavior(void **state)
 {
     (void)state;
     write_text(4000);
     att_model *model = reader_model();
     att_cells *cells = search(model);
     const att_cells_property *blank = row_of(cells, "blank"), *quotes = row_of(cells, "quotes");
-    assert_int_equal(blank->match_count, 2); /* the third unit never moves: it is no candidate */
+    assert_int_equal(blank->match_count,
+                     2); /* the third unit is constant, so it has no correlation */
     assert_int_equal(blank->matches[0]->unit.layer, 1);
     assert_int_equal(blank->matches[0]->unit.unit, 1);
     assert_true(blank->matches[0]->held_out_correlation > 0.9999999);
@@ -90,13 +91,13 @@ static void units_are_found_by_what_they_do(void **state)
     assert_true(quotes->matches[0]->auc > 0.999);
     assert_true(fabs(quotes->matches[1]->held_out_correlation) <
                 fabs(quotes->matches[0]->held_out_correlation));
-    assert_int_equal(row_of(cells, "url")->match_count, 0); /* there are none */
+    assert_int_equal(row_of(cells, "url")->match_count, 0); /* the text has no URL */
     assert_true(isnan(row_of(cells, "column")->matches[0]->auc));
-    const att_cells_info facts = *att_cells_info_get(cells);
-    assert_int_equal(facts.layers, 1);
-    assert_int_equal(facts.hidden_size, 3);
-    assert_int_equal(facts.signal, ATT_SIGNAL_HIDDEN);
-    assert_true(facts.search_tokens > 2.9 * (double)facts.held_out_tokens);
+    const att_cells_info info = *att_cells_info_get(cells);
+    assert_int_equal(info.layers, 1);
+    assert_int_equal(info.hidden_size, 3);
+    assert_int_equal(info.signal, ATT_SIGNAL_HIDDEN);
+    assert_true(info.search_tokens > 2.9 * (double)info.held_out_tokens);
     att_cells_free(cells);
     att_model_free(model);
 }
@@ -120,7 +121,7 @@ static void a_sample_shows_the_unit_and_underlines_where_the_property_holds(void
     att_model_free(model);
 }
 
-static void what_was_found_is_told_as_a_table_as_json_and_as_a_page(void **state)
+static void the_result_is_a_table_json_and_an_html_page(void **state)
 {
     (void)state;
     write_text(4000);
@@ -134,10 +135,11 @@ static void what_was_found_is_told_as_a_table_as_json_and_as_a_page(void **state
     assert_non_null(strstr(table.data, "\nurl             does not change in this text\n"));
     assert_int_equal(att_cells_render(&json, cells, RENDER_AS(ATT_FORMAT_JSON), NULL), ATT_OK);
     assert_non_null(strstr(json.data,
-                           "{\"property\":\"quotes\",\"says\":\"inside quotation marks\","
-                           "\"yes_no\":true,\"mean\":0."));
-    assert_non_null(strstr(json.data, "\"best\":[{\"layer\":1,\"unit\":2,\"searched\":0.999"));
-    assert_non_null(strstr(json.data, "\"area\":null")); /* of a property that is a number */
+                           "{\"property\":\"quotes\",\"description\":\"inside quotation marks\","
+                           "\"binary\":true,\"mean\":0."));
+    assert_non_null(
+        strstr(json.data, "\"top\":[{\"layer\":1,\"unit\":2,\"search_correlation\":0.999"));
+    assert_non_null(strstr(json.data, "\"auc\":null")); /* of a property that is not binary */
     assert_int_equal(att_cells_render(&page, cells, RENDER_AS(ATT_FORMAT_HTML), NULL), ATT_OK);
     assert_well_formed(strstr(page.data, "<html"));
     assert_non_null(strstr(page.data, "<h2 id=\"quotes\">inside quotation marks</h2>"));
@@ -149,7 +151,7 @@ static void what_was_found_is_told_as_a_table_as_json_and_as_a_page(void **state
     att_model_free(model);
 }
 
-static void a_text_that_is_short_is_refused(void **state)
+static void a_short_text_is_refused(void **state)
 {
     (void)state;
     write_text(100);
@@ -160,42 +162,44 @@ static void a_text_that_is_short_is_refused(void **state)
         att_model_cells(&cells, model, path, &(att_cells_options)ATT_INIT(att_cells_options), &err),
         ATT_BAD_INPUT);
     assert_null(cells);
-    assert_non_null(strstr(err.message, "too few to tell chance from habit"));
+    assert_non_null(strstr(err.message, "expected at least 1000 tokens to search, found "));
     assert_int_equal(att_model_cells(&cells, model, "no such file",
                                      &(att_cells_options)ATT_INIT(att_cells_options), &err),
                      ATT_BAD_INPUT);
     att_model_free(model);
 }
 
-typedef struct news {
-    int64_t count, read, all;
-} news;
+typedef struct progress {
+    int64_t calls, read, total;
+} progress;
 
-static bool hear(void *context, const att_progress *progress)
+static bool on_progress(void *context, const att_progress *at)
 {
-    news *heard = context;
-    assert_true(progress->done >= heard->read && progress->done <= progress->total);
-    assert_true(heard->count == 0 || progress->total == heard->all);
-    *heard = (news){ heard->count + 1, progress->done, progress->total };
+    progress *last = context;
+    if (at->total == 0)
+        return true; /* before the text is read */
+    assert_true(at->done >= last->read && at->done <= at->total);
+    assert_true(last->calls == 0 || at->total == last->total);
+    *last = (progress){ last->calls + 1, at->done, at->total };
     return true;
 }
 
-static void how_far_it_is_is_told_until_the_text_ends(void **state)
+static void progress_is_reported_until_the_end_of_the_text(void **state)
 {
     (void)state;
     write_text(4000);
-    news heard = { 0 };
+    progress last = { 0 };
     att_model *model = reader_model();
     att_cells *cells;
     att_error err = { 0 };
-    const att_cells_options how = { .size = sizeof(att_cells_options), .max_tokens = 9000 };
+    const att_cells_options options = { .size = sizeof(att_cells_options), .max_tokens = 9000 };
     att_progress_set_interval(0);
-    att_callback_set(hear, &heard);
-    reader_must(att_model_cells(&cells, model, path, &how, &err), &err);
+    att_callback_set(on_progress, &last);
+    reader_must(att_model_cells(&cells, model, path, &options, &err), &err);
     att_callback_set(NULL, NULL);
     att_progress_set_interval(-1);
-    assert_int_equal(heard.all, 9000);
-    assert_true(heard.count > 4 && heard.all - heard.read < heard.all / 4);
+    assert_int_equal(last.total, 9000);
+    assert_true(last.calls > 4 && last.total - last.read < last.total / 4);
     att_cells_free(cells);
     att_model_free(model);
 }
@@ -205,7 +209,7 @@ static void running_out_of_memory_leaves_nothing_behind(void **state)
     (void)state;
     write_text(400);
     att_model *model = reader_model();
-    att_cells_free(search(model)); /* what a model keeps once it was used */
+    att_cells_free(search(model)); /* packs the weights once, before allocations fail */
     size_t live = att_alloc_live();
     att_status status = ATT_NO_MEMORY;
     for (size_t n = 1; status != ATT_OK; n += 1 + n / 8) {
@@ -226,11 +230,11 @@ static void running_out_of_memory_leaves_nothing_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_are_found_by_what_they_do),
+        cmocka_unit_test(units_are_found_by_their_behavior),
         cmocka_unit_test(a_sample_shows_the_unit_and_underlines_where_the_property_holds),
-        cmocka_unit_test(what_was_found_is_told_as_a_table_as_json_and_as_a_page),
-        cmocka_unit_test(a_text_that_is_short_is_refused),
-        cmocka_unit_test(how_far_it_is_is_told_until_the_text_ends),
+        cmocka_unit_test(the_result_is_a_table_json_and_an_html_page),
+        cmocka_unit_test(a_short_text_is_refused),
+        cmocka_unit_test(progress_is_reported_until_the_end_of_the_text),
         cmocka_unit_test(running_out_of_memory_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -1,4 +1,4 @@
-/* How far a loss reaches back, against the chain rule written out. */
+/* Gradient flow, compared with the chain rule written out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,34 +10,35 @@
 #include "inspect/rnn_help.h"
 #include "model/model.h"
 
-/* A language model over a, b, c and ends of lines; it lends what it stands on. */
-typedef struct speaker {
+/* A language model over a, b, c and line ends, with the settings and the vocabulary it refers to.
+ */
+typedef struct lm {
     att_settings *settings;
-    att_vocab *words;
+    att_vocab *vocab;
     att_model *model;
-} speaker;
+} lm;
 
-enum { WORDS = 4, VOCABULARY = ATT_ID_FIRST + WORDS };
+enum { TOKENS = 4, VOCABULARY = ATT_ID_FIRST + TOKENS };
 
-static speaker make_speaker(const char *const (*choices)[2], size_t count)
+static lm make_lm(const char *const (*options)[2], size_t count)
 {
     static const char *const tokens[] = { "a", "b", "c", "\n" };
-    speaker out;
+    lm out;
     att_error err = { 0 };
     reader_must(att_settings_new(&out.settings, "lm", &err), &err);
     for (size_t i = 0; i < count; i++)
-        reader_must(att_settings_set(out.settings, choices[i][0], choices[i][1], &err), &err);
-    reader_must(att_vocab_from_tokens(&out.words, ATT_TOKENIZER_CHAR, false, tokens, WORDS, &err),
+        reader_must(att_settings_set(out.settings, options[i][0], options[i][1], &err), &err);
+    reader_must(att_vocab_from_tokens(&out.vocab, ATT_TOKENIZER_CHAR, false, tokens, TOKENS, &err),
                 &err);
-    att_vocab_set_whole_text(out.words);
-    reader_must(att_model_new(&out.model, out.settings, NULL, out.words, &err), &err);
+    att_vocab_set_whole_text(out.vocab);
+    reader_must(att_model_new(&out.model, out.settings, NULL, out.vocab, &err), &err);
     return out;
 }
 
-static void free_speaker(speaker *of)
+static void free_lm(lm *of)
 {
     att_model_free(of->model);
-    att_vocab_free(of->words);
+    att_vocab_free(of->vocab);
     att_settings_free(of->settings);
 }
 
@@ -49,18 +50,18 @@ static att_gradient_flow *flow_of(att_model *model, const char *text)
     return flow;
 }
 
-/* One unit: h' = tanh(x + 0.8 h), scores h w. */
+/* One unit: h' = tanh(x + 0.8 h), logits h w. */
 static const double embed[VOCABULARY] = { 0, 0, 0, 0.3, -0.7, 1.1, 0.2 };
 static const double out_w[VOCABULARY] = { 0.1, -0.4, 0.2, 0.9, -0.6, 0.5, 1.3 };
-static const double again = 0.8;
+static const double recurrent_weight = 0.8;
 
-static speaker one_unit(void)
+static lm one_unit(void)
 {
-    static const char *const choices[][2] = {
+    static const char *const options[][2] = {
         { "rnn-cell", "vanilla" }, { "layers", "1" },          { "hidden-size", "1" },
         { "embedding-size", "1" }, { "tie-embeddings", "no" }, { "dropout", "0.5" }
-    }; /* which must not act here */
-    speaker of = make_speaker(choices, sizeof choices / sizeof *choices);
+    }; /* dropout must have no effect here */
+    lm of = make_lm(options, sizeof options / sizeof *options);
     static const double one = 1, zeros[VOCABULARY] = { 0 };
     att_bundle *tensors;
     att_model *model;
@@ -68,7 +69,7 @@ static speaker one_unit(void)
     reader_must(att_bundle_new(&tensors, &err), &err);
     reader_set(tensors, "target.embed", 2, (const int64_t[]){ VOCABULARY, 1 }, embed);
     reader_set(tensors, "decoder.0.w", 2, (const int64_t[]){ 1, 1 }, &one);
-    reader_set(tensors, "decoder.0.u", 2, (const int64_t[]){ 1, 1 }, &again);
+    reader_set(tensors, "decoder.0.u", 2, (const int64_t[]){ 1, 1 }, &recurrent_weight);
     reader_set(tensors, "decoder.0.bias", 1, (const int64_t[]){ 1 }, zeros);
     reader_set(tensors, "output.w", 2, (const int64_t[]){ 1, VOCABULARY }, out_w);
     reader_set(tensors, "output.bias", 1, (const int64_t[]){ VOCABULARY }, zeros);
@@ -82,16 +83,16 @@ static speaker one_unit(void)
 static void norms_are_those_of_the_chain_rule(void **state)
 {
     (void)state;
-    static const int read[] = { 3, 5, 4, 4, 6 }; /* a c b b and an end, then a */
+    static const int read[] = { 3, 5, 4, 4, 6 }; /* a c b b, a line end, then a */
     enum { STATES = 5, TARGET = 3 };
     double h[STATES], sum = 0, gradient = 0, before = 0;
     for (int t = 0; t < STATES; t++)
-        before = h[t] = tanh(embed[read[t]] + again * before);
+        before = h[t] = tanh(embed[read[t]] + recurrent_weight * before);
     for (int k = 0; k < VOCABULARY; k++)
         sum += exp(h[STATES - 1] * out_w[k]);
     for (int k = 0; k < VOCABULARY; k++)
         gradient += (exp(h[STATES - 1] * out_w[k]) / sum - (k == TARGET)) * out_w[k];
-    speaker of = one_unit();
+    lm of = one_unit();
     att_gradient_flow *flow = flow_of(of.model, "acbb\na");
     assert_int_equal(att_gradient_flow_count(flow), STATES);
     assert_int_equal(att_gradient_flow_layers(flow), 1);
@@ -101,21 +102,21 @@ static void norms_are_those_of_the_chain_rule(void **state)
     assert_string_equal(curve.name, "RNN, layer 1");
     for (int t = STATES - 1; t >= 0; t--) {
         assert_true(fabs(curve.values[t] - fabs(gradient)) < 1e-6);
-        gradient *= again * (1 - h[t] * h[t]);
+        gradient *= recurrent_weight * (1 - h[t] * h[t]);
     }
     att_gradient_flow_free(flow);
-    free_speaker(&of);
+    free_lm(&of);
 }
 
 static void every_layer_of_an_lstm_has_a_curve(void **state)
 {
     (void)state;
-    static const char *const choices[][2] = { { "rnn-cell", "lstm" },
+    static const char *const options[][2] = { { "rnn-cell", "lstm" },
                                               { "layers", "2" },
                                               { "hidden-size", "3" },
                                               { "embedding-size", "2" },
                                               { "tie-embeddings", "output" } };
-    speaker of = make_speaker(choices, sizeof choices / sizeof *choices);
+    lm of = make_lm(options, sizeof options / sizeof *options);
     att_gradient_flow *flow = flow_of(of.model, "abcabcab");
     assert_int_equal(att_gradient_flow_layers(flow), 2);
     assert_string_equal(att_gradient_flow_get(flow, 1)->name, "LSTM, layer 2");
@@ -124,27 +125,26 @@ static void every_layer_of_an_lstm_has_a_curve(void **state)
         for (int t = 0; t < 7; t++)
             assert_true(att_gradient_flow_get(flow, k)->values[t] > 0);
     att_gradient_flow_free(flow);
-    free_speaker(&of);
+    free_lm(&of);
 }
 
 static void texts_and_models_without_a_next_token_are_refused(void **state)
 {
     (void)state;
-    speaker of = one_unit();
+    lm of = one_unit();
     att_model *reader = reader_model();
     att_gradient_flow *flow;
     att_error err = { 0 };
     assert_int_equal(att_model_gradient_flow(&flow, of.model, "a", 1, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "the text has 1 token: the last is foreseen from others, and "
-                                     "two are the least");
+    assert_string_equal(err.message, "the text has 1 token, expected at least 2");
     assert_int_equal(att_model_gradient_flow(&flow, reader, "ab", 2, &err), ATT_BAD_INPUT);
     assert_null(flow);
-    assert_non_null(strstr(err.message, "a language model does"));
+    assert_non_null(strstr(err.message, "needs an RNN language model"));
     att_model_free(reader);
-    free_speaker(&of);
+    free_lm(&of);
 }
 
-static att_status look_back(void *context)
+static att_status compute_flow(void *context)
 {
     att_gradient_flow *flow;
     att_status status = att_model_gradient_flow(&flow, context, "abc", 3, NULL);
@@ -155,10 +155,11 @@ static att_status look_back(void *context)
 static void running_out_of_memory_leaves_nothing_behind(void **state)
 {
     (void)state;
-    speaker of = one_unit();
-    assert_int_equal(look_back(of.model), ATT_OK); /* what a model keeps once it was used */
-    every_allocation_fails(look_back, of.model, 500);
-    free_speaker(&of);
+    lm of = one_unit();
+    assert_int_equal(compute_flow(of.model),
+                     ATT_OK); /* packs the weights once, before allocations fail */
+    every_allocation_fails(compute_flow, of.model, 500);
+    free_lm(&of);
 }
 
 int main(void)

@@ -1,34 +1,34 @@
-/* Heads of models as sheets: what the sheet works out in double precision is what the model found,
- * for every head of every kind of Transformer. */
+/* Worksheets of attention heads: for every head of every kind of Transformer, the sheet computes in
+ * double precision the weights that the model computed. */
 #include "attend.h"
 #include "model/model_help.h"
 
 #include <unistd.h>
 
-/* A model in a file of its own, in the folder that tests run in. */
-typedef struct filed {
+/* A trained model and the file it was saved to. */
+typedef struct saved_model {
     scene scene;
     char path[64];
-} filed;
+} saved_model;
 
-static void file_model(filed *f, const variant *row)
+static void save_model(saved_model *f, const variant *row)
 {
     att_error err = { 0 };
     scene_of(&f->scene, row);
     scene_learn(&f->scene, 2, NULL);
-    snprintf(f->path, sizeof f->path, "test_of_model.%ld.safetensors", (long)getpid());
+    snprintf(f->path, sizeof f->path, "test_head_sheet.%ld.safetensors", (long)getpid());
     if (att_model_save(f->scene.model, f->path, &err) != ATT_OK)
         fail_msg("%s", err.message);
 }
 
-static void unfile(filed *f)
+static void remove_model(saved_model *f)
 {
     unlink(f->path);
     scene_free(&f->scene);
 }
 
-/* The sheet of a head, worked out: all its claims hold, and it has one. */
-static void assert_holds(filed *f, const att_head_selection *which, const char *name)
+/* The sheet of a head has one `expect`, and it holds. */
+static void assert_holds(saved_model *f, const att_head_selection *which, const char *name)
 {
     att_string text = { 0 };
     att_error err = { 0 };
@@ -48,14 +48,14 @@ static void assert_holds(filed *f, const att_head_selection *which, const char *
     att_string_free(&text);
 }
 
-static void every_head_is_what_its_sheet_works_out(void **state)
+static void every_head_agrees_with_its_sheet(void **state)
 {
     (void)state;
     for (const variant *row = variants; row->name; row++) {
         if (!is_transformer(row))
             continue;
-        filed f;
-        file_model(&f, row);
+        saved_model f;
+        save_model(&f, row);
         const att_settings *settings = f.scene.settings;
         for (int part = ATT_BLOCK_ENCODER; part <= ATT_BLOCK_CROSS; part++) {
             int64_t layers =
@@ -68,20 +68,20 @@ static void every_head_is_what_its_sheet_works_out(void **state)
                     assert_holds(&f, &which, row->name);
                 }
         }
-        unfile(&f);
+        remove_model(&f);
     }
 }
 
-static void without_a_target_the_decoder_says_what_it_would(void **state)
+static void without_a_target_the_output_of_the_model_is_used(void **state)
 {
     (void)state;
-    filed f;
+    saved_model f;
     for (const variant *row = variants; row->name; row++)
         if (is_transformer(row)) {
-            file_model(&f, row);
+            save_model(&f, row);
             assert_holds(&f, &(att_head_selection){ .block = ATT_BLOCK_CROSS, .input = "dab" },
                          row->name);
-            unfile(&f);
+            remove_model(&f);
             return;
         }
 }
@@ -96,7 +96,7 @@ static void assert_refused(att_model *model, att_head_selection which, const cha
     att_string_free(&text);
 }
 
-static void heads_that_there_are_not_are_refused(void **state)
+static void missing_heads_are_refused(void **state)
 {
     (void)state;
     scene s;
@@ -107,8 +107,7 @@ static void heads_that_there_are_not_are_refused(void **state)
         scene_of(&s, row);
         if (!last)
             assert_refused(s.model, (att_head_selection){ .input = "ab" },
-                           "the model is rnn: heads can be looked at in a transformer that "
-                           "answers lines");
+                           "expected an encoder-decoder transformer, found architecture rnn");
         else {
             assert_refused(s.model, (att_head_selection){ .input = "ab", .layer = 2 },
                            "there is no layer 2: the model has 1");
@@ -123,9 +122,9 @@ static void heads_that_there_are_not_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_head_is_what_its_sheet_works_out),
-        cmocka_unit_test(without_a_target_the_decoder_says_what_it_would),
-        cmocka_unit_test(heads_that_there_are_not_are_refused),
+        cmocka_unit_test(every_head_agrees_with_its_sheet),
+        cmocka_unit_test(without_a_target_the_output_of_the_model_is_used),
+        cmocka_unit_test(missing_heads_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

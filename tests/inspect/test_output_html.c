@@ -1,4 +1,5 @@
-/* Answers as pages: what is pointed at lights up the right tokens, and a user's text stays text. */
+/* Outputs as HTML pages: pointing at a token highlights the right input tokens, and text is
+ * escaped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,10 +19,10 @@ static const char *const target_tokens[] = { "গ", "b&b", "<end>" };
 static const double token_scores[] = { -0.001, -0.6931471805599453, -9.3 };
 static const double weights[] = { 0.004, 0.086, 0.91, 0.5, 0.5, 0, 0.25, 0.5, 0.25 };
 
-/* An answer with text that would be markup, and a map of it. */
+/* An output whose text contains markup characters, and its attention map. */
 static att_output sample(att_map *map)
 {
-    const att_output answer = { .text = "গb&b",
+    const att_output output = { .text = "গb&b",
                                 .score = -9.994147180559945,
                                 .source_count = 3,
                                 .target_count = 3,
@@ -37,28 +38,28 @@ static att_output sample(att_map *map)
                       .weights = weights,
                       .query_labels = target_tokens,
                       .key_labels = source_tokens };
-    return answer;
+    return output;
 }
 
-static att_string page_of(const att_output *answer, const att_map *map)
+static att_string page_of(const att_output *output, const att_map *map)
 {
     att_string text = { 0 };
-    assert_int_equal(att_output_html(&text, answer, map, NULL), ATT_OK);
+    assert_int_equal(att_output_html(&text, output, map, NULL), ATT_OK);
     return text;
 }
 
 static void assert_holds(const att_string *text, const char *part)
 {
     if (!strstr(text->data, part))
-        fail_msg("there is no %s", part);
+        fail_msg("not found: %s", part);
 }
 
-static void the_page_is_as_it_was_looked_at(void **state)
+static void the_page_equals_the_golden_file(void **state)
 {
     (void)state;
     att_map map;
-    att_output answer = sample(&map);
-    att_string text = page_of(&answer, &map);
+    att_output output = sample(&map);
+    att_string text = page_of(&output, &map);
     assert_golden("inspect", "output.html", &text);
     att_string_free(&text);
 }
@@ -67,8 +68,8 @@ static void the_page_is_well_formed_and_needs_nothing_from_elsewhere(void **stat
 {
     (void)state;
     att_map map;
-    att_output answer = sample(&map);
-    att_string text = page_of(&answer, &map);
+    att_output output = sample(&map);
+    att_string text = page_of(&output, &map);
     assert_well_formed(text.data);
     assert_null(strstr(text.data, "<script"));
     assert_null(strstr(text.data, "src="));
@@ -77,12 +78,12 @@ static void the_page_is_well_formed_and_needs_nothing_from_elsewhere(void **stat
     att_string_free(&text);
 }
 
-static void pointing_at_a_token_sets_the_weights_that_can_be_seen(void **state)
+static void pointing_at_a_token_sets_its_attention_weights(void **state)
 {
     (void)state;
     att_map map;
-    att_output answer = sample(&map);
-    att_string text = page_of(&answer, &map);
+    att_output output = sample(&map);
+    att_string text = page_of(&output, &map);
     assert_holds(&text, "#t0:hover~.source,#t0:focus~.source{--w1:9;--w2:91;}");
     assert_holds(&text, "#t1:hover~.source,#t1:focus~.source{--w0:50;--w1:50;}");
     assert_holds(&text, "<bdi style=\"--w:var(--w0,0)\">&lt;a&gt;</bdi>");
@@ -90,13 +91,13 @@ static void pointing_at_a_token_sets_the_weights_that_can_be_seen(void **state)
     att_string_free(&text);
 }
 
-/* Of equal weights the first comes first, and each once. */
-static void the_table_names_the_hardest_in_order(void **state)
+/* Equal weights are in the order of the tokens, and each token is listed once. */
+static void the_table_lists_the_largest_weights_in_order(void **state)
 {
     (void)state;
     att_map map;
-    att_output answer = sample(&map);
-    att_string text = page_of(&answer, &map);
+    att_output output = sample(&map);
+    att_string text = page_of(&output, &map);
     assert_holds(&text, "<td><bdi>গ</bdi> (3) 91 %, <bdi>b</bdi> (2) 9 %</td>");
     assert_holds(&text, "<td><bdi>&lt;a&gt;</bdi> (1) 50 %, <bdi>b</bdi> (2) 50 %</td>");
     assert_holds(&text,
@@ -105,15 +106,15 @@ static void the_table_names_the_hardest_in_order(void **state)
     att_string_free(&text);
 }
 
-/* Other normalisers than softmax give weights below 0 and above 1, and a broken model NaN. */
-static void weights_that_are_no_shares_are_brought_to_the_nearest(void **state)
+/* Normalizers other than softmax may give weights outside [0, 1], and a broken model gives NaN. */
+static void weights_outside_of_0_and_1_are_clamped(void **state)
 {
     (void)state;
     att_map map;
-    att_output answer = sample(&map);
+    att_output output = sample(&map);
     const double odd[] = { -3, 7, NAN, NAN, NAN, NAN, 1, INFINITY, 0 };
-    answer.weights = map.weights = odd;
-    att_string text = page_of(&answer, &map);
+    output.weights = map.weights = odd;
+    att_string text = page_of(&output, &map);
     assert_holds(&text, "#t0:focus~.source{--w1:100;}");
     assert_holds(&text, "#t1:focus~.source{}");
     assert_holds(&text, "#t2:focus~.source{--w0:100;--w1:100;}");
@@ -121,32 +122,32 @@ static void weights_that_are_no_shares_are_brought_to_the_nearest(void **state)
     att_string_free(&text);
 }
 
-static void what_a_reader_should_know_is_said(void **state)
+static void a_truncated_output_and_unknown_tokens_are_reported(void **state)
 {
     (void)state;
     att_map map;
-    att_output answer = sample(&map);
-    att_string text = page_of(&answer, &map);
+    att_output output = sample(&map);
+    att_string text = page_of(&output, &map);
     assert_null(strstr(text.data, "class=\"warn\""));
     att_string_free(&text);
-    answer.truncated = true;
-    answer.unknown_tokens = 2;
-    text = page_of(&answer, &map);
-    assert_holds(&text, "The answer was cut");
-    assert_holds(&text, "The model does not know 2 of the input's 3 tokens.");
+    output.truncated = true;
+    output.unknown_tokens = 2;
+    text = page_of(&output, &map);
+    assert_holds(&text, "The output was truncated at the maximum length.");
+    assert_holds(&text, "2 of the 3 input tokens are not in the vocabulary.");
     att_string_free(&text);
 }
 
-static void an_answer_without_attention_is_refused(void **state)
+static void an_output_without_attention_is_refused(void **state)
 {
     (void)state;
     att_map map;
-    att_output answer = sample(&map);
+    att_output output = sample(&map);
     att_string text = { 0 };
     att_error err = { 0 };
-    answer.weights = NULL;
-    assert_int_equal(att_output_html(&text, &answer, &map, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "the answer has no attention to show");
+    output.weights = NULL;
+    assert_int_equal(att_output_html(&text, &output, &map, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "the output has no attention weights");
     assert_int_equal(text.length, 0);
     att_string_free(&text);
 }
@@ -154,23 +155,23 @@ static void an_answer_without_attention_is_refused(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    enum { LONG = 150 }; /* more than a map shows, so that one is reduced */
+    enum { LONG = 150 }; /* more tokens than a map shows, so that it is reduced */
     static double many[LONG * LONG], scores[LONG];
     static const char *names[LONG];
     for (int i = 0; i < LONG; i++)
         names[i] = "x";
     att_map map;
-    att_output answer = sample(&map);
-    answer.source_count = answer.target_count = map.queries = map.keys = LONG;
-    answer.source_tokens = answer.target_tokens = map.query_labels = map.key_labels = names;
-    answer.weights = map.weights = many;
-    answer.token_scores = scores;
+    att_output output = sample(&map);
+    output.source_count = output.target_count = map.queries = map.keys = LONG;
+    output.source_tokens = output.target_tokens = map.query_labels = map.key_labels = names;
+    output.weights = map.weights = many;
+    output.token_scores = scores;
     att_status status = ATT_NO_MEMORY;
     for (size_t n = 1; status != ATT_OK; n++) {
         att_string text = { 0 };
         size_t live = att_alloc_live();
         att_alloc_fail_at(n);
-        status = att_output_html(&text, &answer, &map, NULL);
+        status = att_output_html(&text, &output, &map, NULL);
         att_alloc_fail_at(0);
         assert_true(status == ATT_OK || status == ATT_NO_MEMORY);
         assert_true(status == ATT_OK || text.length == 0);
@@ -184,13 +185,13 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_is_as_it_was_looked_at),
+        cmocka_unit_test(the_page_equals_the_golden_file),
         cmocka_unit_test(the_page_is_well_formed_and_needs_nothing_from_elsewhere),
-        cmocka_unit_test(pointing_at_a_token_sets_the_weights_that_can_be_seen),
-        cmocka_unit_test(the_table_names_the_hardest_in_order),
-        cmocka_unit_test(weights_that_are_no_shares_are_brought_to_the_nearest),
-        cmocka_unit_test(what_a_reader_should_know_is_said),
-        cmocka_unit_test(an_answer_without_attention_is_refused),
+        cmocka_unit_test(pointing_at_a_token_sets_its_attention_weights),
+        cmocka_unit_test(the_table_lists_the_largest_weights_in_order),
+        cmocka_unit_test(weights_outside_of_0_and_1_are_clamped),
+        cmocka_unit_test(a_truncated_output_and_unknown_tokens_are_reported),
+        cmocka_unit_test(an_output_without_attention_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Strips of pictures: a copy for each word, bright where it was looked for; well-formed; and what
- * cannot be shown is refused. */
+/* Attention overlays of captions: one copy of the image per word, bright where its attention is
+ * high; the files are well-formed, and outputs without a grid or attention are refused. */
 #include "render/render_as.h"
 #include "attend.h"
 
@@ -15,9 +15,9 @@
 
 #include "render/xml_check.h"
 
-/* Two words and the end over a grid of two by three. */
+/* Two words and <end> over a grid of 2 x 3 cells. */
 static const double weights[] = {
-    0.1, 0.0, 0.0, 0.8, 0.1, 0.0, /* most at the lower left */
+    0.1, 0.0, 0.0, 0.8, 0.1, 0.0, /* mostly at the lower left */
     0.0, 0.0, 0.5, 0.0, 0.0, 0.5, /* at the right */
     0.0, 0.0, 0.0, 0.0, 0.0, 0.0, /* nowhere */
 };
@@ -25,7 +25,7 @@ static const double scores[] = { -0.5, -1, -0.1 };
 static const char *const words[] = { "a", "<dog> & co", "<end>" };
 static const char *const cells[] = { "1,1", "1,2", "1,3", "2,1", "2,2", "2,3" };
 
-static const att_output answer = { .text = "a <dog> & co",
+static const att_output output = { .text = "a <dog> & co",
                                    .score = -1.6,
                                    .source_count = 6,
                                    .target_count = 3,
@@ -44,46 +44,47 @@ static int count_of(const char *text, const char *part)
     return count;
 }
 
-static void a_weight_is_told_by_the_largest_of_its_word(void **state)
+static void weights_are_relative_to_the_largest_of_the_word(void **state)
 {
     (void)state;
-    assert_true(att_overlay_weight(&answer, 0, 1, 0) == 1);
-    assert_true(att_overlay_weight(&answer, 0, 0, 0) == 0.1 / 0.8);
-    assert_true(att_overlay_weight(&answer, 1, 0, 2) == 1);
-    assert_true(att_overlay_weight(&answer, 2, 0, 0) == 0);
-    assert_true(att_overlay_weight(&answer, 0, 5, -1) == 1); /* beyond the lower left corner */
+    assert_true(att_overlay_weight(&output, 0, 1, 0) == 1);
+    assert_true(att_overlay_weight(&output, 0, 0, 0) == 0.1 / 0.8);
+    assert_true(att_overlay_weight(&output, 1, 0, 2) == 1);
+    assert_true(att_overlay_weight(&output, 2, 0, 0) == 0);
+    assert_true(att_overlay_weight(&output, 0, 5, -1) ==
+                1); /* outside the grid, beyond the lower left corner */
 }
 
-static void there_is_a_copy_for_the_picture_and_for_each_word(void **state)
+static void there_is_a_copy_of_the_image_and_one_per_word(void **state)
 {
     (void)state;
     static const uint8_t jpeg[] = { 0xFF, 0xD8, 0xFF, 0xE0, 0x10 };
-    const att_overlay_image photo = { .file = jpeg, .size = sizeof jpeg, .rows = 2, .columns = 4 };
+    const att_overlay_image image = { .file = jpeg, .size = sizeof jpeg, .rows = 2, .columns = 4 };
     att_string svg = { 0 };
     assert_int_equal(
-        att_output_overlay_render(&svg, &answer, &photo, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
+        att_output_overlay_render(&svg, &output, &image, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_well_formed(svg.data);
-    assert_int_equal(count_of(svg.data, "<use xlink:href=\"#picture\"/>"), 4);
+    assert_int_equal(count_of(svg.data, "<use xlink:href=\"#image\"/>"), 4);
     assert_int_equal(count_of(svg.data, "data:image/jpeg;base64,/9j/4BA="), 1);
     assert_int_equal(count_of(svg.data, "&lt;dog&gt; &amp; co</text>"), 1);
     assert_int_equal(count_of(svg.data, "61 %</text>"), 1); /* exp(-0.5) */
     att_string_free(&svg);
 }
 
-static void a_copy_has_the_shape_of_what_the_model_saw(void **state)
+static void a_copy_has_the_aspect_ratio_of_the_encoded_image(void **state)
 {
     (void)state;
     static const uint8_t png[] = { 0x89, 'P', 'N', 'G' };
-    att_overlay_image photo = { .file = png, .size = sizeof png, .rows = 100, .columns = 200 };
+    att_overlay_image image = { .file = png, .size = sizeof png, .rows = 100, .columns = 200 };
     att_string svg = { 0 };
     assert_int_equal(
-        att_output_overlay_render(&svg, &answer, &photo, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
+        att_output_overlay_render(&svg, &output, &image, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_non_null(strstr(svg.data, "width=\"168\" height=\"84\" preserveAspectRatio=\"none\""));
     assert_non_null(strstr(svg.data, "data:image/png;base64,iVBORw=="));
     svg.length = 0;
-    photo.crop = true;
+    image.crop = true;
     assert_int_equal(
-        att_output_overlay_render(&svg, &answer, &photo, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
+        att_output_overlay_render(&svg, &output, &image, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_non_null(
         strstr(svg.data, "width=\"168\" height=\"168\" preserveAspectRatio=\"xMidYMid slice\""));
     att_string_free(&svg);
@@ -96,7 +97,7 @@ static void pixels_are_drawn_in_runs(void **state)
     const att_overlay_image drawn = { .pixels = pixels, .rows = 2, .columns = 3 };
     att_string svg = { 0 };
     assert_int_equal(
-        att_output_overlay_render(&svg, &answer, &drawn, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
+        att_output_overlay_render(&svg, &output, &drawn, RENDER_AS(ATT_FORMAT_SVG), NULL), ATT_OK);
     assert_well_formed(svg.data);
     assert_non_null(
         strstr(svg.data, "<rect x=\"0\" y=\"0\" width=\"2\" height=\"1\" fill=\"#ff0000\"/>"));
@@ -114,7 +115,7 @@ static void a_terminal_shows_the_grid_of_each_word(void **state)
                                        .ascii = true,
                                        .width = 20 };
     att_string text = { 0 };
-    assert_int_equal(att_output_overlay_render(&text, &answer, NULL, &plain, NULL), ATT_OK);
+    assert_int_equal(att_output_overlay_render(&text, &output, NULL, &plain, NULL), ATT_OK);
     assert_string_equal(text.data, "a       <dog>~\n"
                                    "..          @@\n"
                                    "@@..        @@\n"
@@ -125,28 +126,28 @@ static void a_terminal_shows_the_grid_of_each_word(void **state)
     att_string_free(&text);
 }
 
-static void a_page_holds_the_strip(void **state)
+static void a_page_contains_the_overlay(void **state)
 {
     (void)state;
     att_string page = { 0 };
     assert_int_equal(
-        att_output_overlay_render(&page, &answer, NULL, RENDER_AS(ATT_FORMAT_HTML), NULL), ATT_OK);
+        att_output_overlay_render(&page, &output, NULL, RENDER_AS(ATT_FORMAT_HTML), NULL), ATT_OK);
     assert_well_formed(page.data + strlen("<!doctype html>\n"));
-    assert_int_equal(count_of(page.data, "<use xlink:href=\"#picture\"/>"), 4);
+    assert_int_equal(count_of(page.data, "<use xlink:href=\"#image\"/>"), 4);
     att_string_free(&page);
 }
 
-static void what_has_no_grid_or_no_attention_is_refused(void **state)
+static void an_output_without_a_grid_or_attention_is_refused(void **state)
 {
     (void)state;
     att_string out = { 0 };
     att_error err = { 0 };
-    att_output line = answer;
+    att_output line = output;
     line.grid_rows = 0;
     assert_int_equal(att_output_overlay_render(&out, &line, NULL, RENDER_AS(ATT_FORMAT_SVG), &err),
                      ATT_BAD_INPUT);
-    assert_string_equal(err.message, "the answer is not of a picture");
-    line = answer;
+    assert_string_equal(err.message, "the output is not the caption of an image");
+    line = output;
     line.weights = NULL;
     assert_int_equal(att_output_overlay_render(&out, &line, NULL, RENDER_AS(ATT_FORMAT_HTML), &err),
                      ATT_BAD_INPUT);
@@ -159,13 +160,13 @@ static void what_has_no_grid_or_no_attention_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_weight_is_told_by_the_largest_of_its_word),
-        cmocka_unit_test(there_is_a_copy_for_the_picture_and_for_each_word),
-        cmocka_unit_test(a_copy_has_the_shape_of_what_the_model_saw),
+        cmocka_unit_test(weights_are_relative_to_the_largest_of_the_word),
+        cmocka_unit_test(there_is_a_copy_of_the_image_and_one_per_word),
+        cmocka_unit_test(a_copy_has_the_aspect_ratio_of_the_encoded_image),
         cmocka_unit_test(pixels_are_drawn_in_runs),
         cmocka_unit_test(a_terminal_shows_the_grid_of_each_word),
-        cmocka_unit_test(a_page_holds_the_strip),
-        cmocka_unit_test(what_has_no_grid_or_no_attention_is_refused),
+        cmocka_unit_test(a_page_contains_the_overlay),
+        cmocka_unit_test(an_output_without_a_grid_or_attention_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Properties of places in a text, marked by hand beneath it. */
+/* Properties of text positions, compared with marks set by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,25 +19,25 @@ static const att_property *find(const char *name)
     return NULL;
 }
 
-/* `wanted` has a sign for each character of the text: a digit, or '.' for 0. */
-static void assert_marks(const char *name, const char *text, const char *wanted)
+/* `expected` has one digit per character of the text, with '.' for 0. */
+static void assert_marks(const char *name, const char *text, const char *expected)
 {
     const att_property *property = find(name);
-    att_scanner scan;
+    att_scanner scanner;
     char found[1000] = "";
     size_t count = 0;
-    att_scanner_start(&scan, text, strlen(text));
-    while (att_scanner_next(&scan) > 0 && count < sizeof found - 1) {
-        double value = property->value(&scan);
+    att_scanner_start(&scanner, text, strlen(text));
+    while (att_scanner_next(&scanner) > 0 && count < sizeof found - 1) {
+        double value = property->value(&scanner);
         assert_true(value >= 0 && value < 36 && value == (int)value);
         assert_true(!property->is_binary || value <= 1);
         found[count++] = ".123456789abcdefghijklmnopqrstuvwxyz"[(int)value];
     }
-    if (strcmp(found, wanted) != 0)
-        fail_msg("%s:\n%s\nfound:\n%s\nwanted:\n%s", name, text, found, wanted);
+    if (strcmp(found, expected) != 0)
+        fail_msg("%s:\n%s\nfound:\n%s\nexpected:\n%s", name, text, found, expected);
 }
 
-static void columns_count_characters_and_begin_again_after_a_line(void **state)
+static void columns_count_characters_from_the_start_of_the_line(void **state)
 {
     (void)state;
     assert_marks("column", "ab\n\né日\n", "12..12.");
@@ -48,7 +48,7 @@ static void columns_count_characters_and_begin_again_after_a_line(void **state)
     assert_marks("directive", "#a\\\r\nb\r\nc", "11111..");
 }
 
-static void indentation_is_the_lines_own_from_the_first_letter_to_the_end(void **state)
+static void indentation_is_that_of_the_line_up_to_its_end(void **state)
 {
     (void)state;
     assert_marks("indent", "a\n  b c\n\td\n", "..12222.88.");
@@ -61,11 +61,11 @@ static void quotations_open_and_close_and_end_with_the_paragraph(void **state)
     assert_marks("quotes", "a \"bc\" d", "..111...");
     assert_marks("quotes", "“é” «x»", "11..11.");
     assert_marks("quotes", "\"a\nb\n\nc", "11111..");
-    assert_marks("quotes", "\"a\r\nb\r\n\r\nc", "11111.."); /* a line of DOS has one end */
+    assert_marks("quotes", "\"a\r\nb\r\n\r\nc", "11111.."); /* CR LF is one line end */
     assert_marks("quotes", "\"a\n \t\nc", "11111..");
 }
 
-static void comments_of_both_kinds_are_known_and_their_signs_in_strings_are_not(void **state)
+static void comments_of_both_kinds_are_found_but_not_inside_strings(void **state)
 {
     (void)state;
     assert_marks("comment", "a/*b*/c", "..111..");
@@ -76,7 +76,7 @@ static void comments_of_both_kinds_are_known_and_their_signs_in_strings_are_not(
     assert_marks("comment", "/* // */x", ".111111..");
 }
 
-static void literals_end_where_they_are_closed_and_not_where_that_is_escaped(void **state)
+static void literals_end_at_the_first_unescaped_quote(void **state)
 {
     (void)state;
     assert_marks("literal", "a\"b\\\"c\"d", ".11111..");
@@ -85,7 +85,7 @@ static void literals_end_where_they_are_closed_and_not_where_that_is_escaped(voi
     assert_marks("literal", "don't x", ".......");
 }
 
-static void conditions_of_ifs_end_with_their_own_bracket(void **state)
+static void the_condition_of_an_if_ends_at_its_closing_bracket(void **state)
 {
     (void)state;
     assert_marks("condition", "if (a(b)) c", "...11111...");
@@ -94,7 +94,7 @@ static void conditions_of_ifs_end_with_their_own_bracket(void **state)
     assert_marks("condition", "while (b)", ".........");
 }
 
-static void brackets_are_counted_in_code_alone(void **state)
+static void brackets_are_counted_only_in_code(void **state)
 {
     (void)state;
     assert_marks("round", "a((b)c)", ".12211.");
@@ -113,14 +113,14 @@ static void assignments_reach_to_the_semicolon_and_are_not_comparisons(void **st
     assert_marks("assigned", "a += b;", "...111.");
 }
 
-static void directives_go_on_behind_a_backslash(void **state)
+static void a_backslash_continues_a_directive(void **state)
 {
     (void)state;
     assert_marks("directive", "#if a\nb", "11111..");
     assert_marks("directive", " #a \\\nb\nc # d", ".111111......");
 }
 
-static void numbers_words_and_urls_are_told_apart(void **state)
+static void numbers_words_and_urls_are_distinguished(void **state)
 {
     (void)state;
     assert_marks("number", "a1 0x2f, 3.14. b", "...1111..1111...");
@@ -134,29 +134,29 @@ static void numbers_words_and_urls_are_told_apart(void **state)
     assert_marks("blank", "a b\t\n", ".1.11");
 }
 
-static void sentences_begin_after_a_stop_and_a_blank(void **state)
+static void sentences_start_after_a_period_and_white_space(void **state)
 {
     (void)state;
     assert_marks("sentence-start", "Go on. \"He is\" 3.5 x", "11......11..........");
     assert_marks("sentence-words", "a b. c\n\nd", "1122.11.1");
 }
 
-static void bytes_that_are_no_text_are_read_one_by_one(void **state)
+static void invalid_utf8_is_read_byte_by_byte(void **state)
 {
     (void)state;
     static const char bytes[] = "a\xff\0\xc3";
-    att_scanner scan;
-    att_scanner_start(&scan, bytes, sizeof bytes - 1);
+    att_scanner scanner;
+    att_scanner_start(&scanner, bytes, sizeof bytes - 1);
     size_t count = 0;
-    while (att_scanner_next(&scan) > 0)
+    while (att_scanner_next(&scanner) > 0)
         count++;
     assert_int_equal(count, 4);
-    assert_int_equal(scan.column, 4);
-    att_scanner_start(&scan, "", 0);
-    assert_int_equal(att_scanner_next(&scan), 0);
+    assert_int_equal(scanner.column, 4);
+    att_scanner_start(&scanner, "", 0);
+    assert_int_equal(att_scanner_next(&scanner), 0);
 }
 
-static void every_property_has_a_name_of_its_own_and_says_what_it_is(void **state)
+static void every_property_has_a_unique_name_and_a_description(void **state)
 {
     (void)state;
     for (int i = 0; i < att_property_count; i++) {
@@ -169,19 +169,19 @@ static void every_property_has_a_name_of_its_own_and_says_what_it_is(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_count_characters_and_begin_again_after_a_line),
-        cmocka_unit_test(indentation_is_the_lines_own_from_the_first_letter_to_the_end),
+        cmocka_unit_test(columns_count_characters_from_the_start_of_the_line),
+        cmocka_unit_test(indentation_is_that_of_the_line_up_to_its_end),
         cmocka_unit_test(quotations_open_and_close_and_end_with_the_paragraph),
-        cmocka_unit_test(comments_of_both_kinds_are_known_and_their_signs_in_strings_are_not),
-        cmocka_unit_test(literals_end_where_they_are_closed_and_not_where_that_is_escaped),
-        cmocka_unit_test(conditions_of_ifs_end_with_their_own_bracket),
-        cmocka_unit_test(brackets_are_counted_in_code_alone),
+        cmocka_unit_test(comments_of_both_kinds_are_found_but_not_inside_strings),
+        cmocka_unit_test(literals_end_at_the_first_unescaped_quote),
+        cmocka_unit_test(the_condition_of_an_if_ends_at_its_closing_bracket),
+        cmocka_unit_test(brackets_are_counted_only_in_code),
         cmocka_unit_test(assignments_reach_to_the_semicolon_and_are_not_comparisons),
-        cmocka_unit_test(directives_go_on_behind_a_backslash),
-        cmocka_unit_test(numbers_words_and_urls_are_told_apart),
-        cmocka_unit_test(sentences_begin_after_a_stop_and_a_blank),
-        cmocka_unit_test(bytes_that_are_no_text_are_read_one_by_one),
-        cmocka_unit_test(every_property_has_a_name_of_its_own_and_says_what_it_is),
+        cmocka_unit_test(a_backslash_continues_a_directive),
+        cmocka_unit_test(numbers_words_and_urls_are_distinguished),
+        cmocka_unit_test(sentences_start_after_a_period_and_white_space),
+        cmocka_unit_test(invalid_utf8_is_read_byte_by_byte),
+        cmocka_unit_test(every_property_has_a_unique_name_and_a_description),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

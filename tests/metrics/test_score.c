@@ -1,5 +1,5 @@
-/* Metrics on text: scores of sacreBLEU to the last digit (golden/make), scores computed by hand,
- * and invalid input. */
+/* Metrics on text: sacreBLEU's figures to the digit (golden/make), figures that can be worked out
+ * by hand, and what is refused. */
 #include "attend.h"
 
 #include "base/alloc.h"
@@ -163,12 +163,12 @@ static void a_moved_phrase_is_one_edit(void **state)
 static void lines_match_regardless_of_white_space(void **state)
 {
     (void)state;
-    assert_near(score_lines("exact", NULL, " a  b", "a b "), 100, 1e-12);
-    assert_near(score_lines("exact", NULL, "ab", "a b"), 0, 1e-12);
-    assert_near(score_lines("exact", NULL, "", "  "), 100, 1e-12);
-    assert_near(score_lines("exact", NULL, "A b", "a B"), 0, 1e-12);
+    assert_near(score_lines("exact-match", NULL, " a  b", "a b "), 100, 1e-12);
+    assert_near(score_lines("exact-match", NULL, "ab", "a b"), 0, 1e-12);
+    assert_near(score_lines("exact-match", NULL, "", "  "), 100, 1e-12);
+    assert_near(score_lines("exact-match", NULL, "A b", "a B"), 0, 1e-12);
     assert_near(
-        score_lines("exact",
+        score_lines("exact-match",
                     &(att_metric_options){ .size = sizeof(att_metric_options), .lowercase = true },
                     "A b", "a B"),
         100, 1e-12);
@@ -190,7 +190,7 @@ static void any_reference_may_match(void **state)
     const char *one[] = { "nothing alike" }, *other[] = { "the second one here" };
     const char *const *references[] = { one, other };
     const att_hypotheses texts = { &hypothesis, references, 1, 2 };
-    static const char *const names[] = { "bleu", "chrf", "wer", "exact" };
+    static const char *const names[] = { "bleu", "chrf", "wer", "exact-match" };
     att_metric_score scores[4];
     assert_int_equal(score_texts(scores, names, 4, &texts, NULL, NULL), ATT_OK);
     assert_near(scores[0].value, 100, 1e-9);
@@ -309,7 +309,7 @@ static void a_signature_states_how_a_score_was_computed(void **state)
     assert_true(isnan(scores[0].interval.low) && isnan(scores[0].interval.high));
 }
 
-/* ---- invalid input */
+/* ---- what is refused */
 
 static void assert_refused(const char *metric, const char *tokenizer, const char *hypothesis,
                            const char *place, int line, const char *message)

@@ -1,5 +1,6 @@
-/* A run small enough to be repeated many times, with everything in it that a checkpoint must keep:
- * dropout, own predictions, accumulation, a schedule, an average, validation within epochs. */
+/* Training runs small enough to be repeated many times, with everything that a checkpoint must
+ * keep: dropout, scheduled sampling, gradient accumulation, a schedule, checkpoint averaging,
+ * validation within epochs. */
 #ifndef ATT_TESTS_TRAIN_SMALL_RUN_H
 #define ATT_TESTS_TRAIN_SMALL_RUN_H
 
@@ -24,7 +25,7 @@ static const char *const small_settings[][2] = {
     { "save-every", "0" },   { "plateau-patience", "1" },
 };
 
-/* Sets a key; a value that the table refuses fails the test. */
+/* Sets a key; a refused value fails the test. */
 static inline void small_set(att_settings *settings, const char *key, const char *value)
 {
     att_error err = { 0 };
@@ -32,7 +33,7 @@ static inline void small_set(att_settings *settings, const char *key, const char
         fail_msg("%s = %s: %s", key, value, err.message);
 }
 
-/* The settings, writing into `folder`. */
+/* Settings of a seq2seq run that writes into `folder`. */
 static inline att_settings *small_new(const char *folder)
 {
     att_settings *settings;
@@ -45,9 +46,9 @@ static inline att_settings *small_new(const char *folder)
     return settings;
 }
 
-/* The same for a language model of the text in `folder`: the state that it carries from batch to
- * batch is in the checkpoint too. */
-static inline att_settings *small_text_new(const char *folder, const char *family)
+/* The same for a language model of a text in `folder`: the checkpoint also has the RNN state that
+ * is carried across batches. */
+static inline att_settings *small_lm_new(const char *folder, const char *architecture)
 {
     static const char text[] = "abc abd abe. acb adb aeb! bca bda bea? cab dab eab; ";
     static const char *const all[][2] = {
@@ -67,8 +68,8 @@ static inline att_settings *small_text_new(const char *folder, const char *famil
     assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         small_set(settings, all[i][0], all[i][1]);
-    small_set(settings, "architecture", family);
-    if (strcmp(family, "rnn") == 0) /* feed it what it foretold itself, too */
+    small_set(settings, "architecture", architecture);
+    if (strcmp(architecture, "rnn") == 0) /* Transformers have no scheduled sampling */
         small_set(settings, "scheduled-sampling", "0.5");
     small_set(settings, "train", path);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
@@ -76,7 +77,7 @@ static inline att_settings *small_text_new(const char *folder, const char *famil
     return settings;
 }
 
-/* The same for sentences that are sorted: some labels are wrong, so that nothing can be sure. */
+/* Labeled sentences for a classifier; some labels are wrong, so that no prediction is certain. */
 static inline void small_sentences_write(const char *folder)
 {
     static const char *const words[] = { "good", "bad", "so", "film", "very", "dull" };
@@ -93,7 +94,7 @@ static inline void small_sentences_write(const char *folder)
     assert_int_equal(fclose(file), 0);
 }
 
-static inline att_settings *small_label_new(const char *folder, const char *family)
+static inline att_settings *small_classifier_new(const char *folder, const char *architecture)
 {
     static const char *const set[][2] = {
         { "hidden-size", "12" },     { "dropout", "0.3" },        { "word-dropout", "0.2" },
@@ -106,7 +107,7 @@ static inline att_settings *small_label_new(const char *folder, const char *fami
     char path[256];
     small_sentences_write(folder);
     assert_int_equal(att_settings_new(&settings, "classify", NULL), ATT_OK);
-    small_set(settings, "architecture", family);
+    small_set(settings, "architecture", architecture);
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         small_set(settings, set[i][0], set[i][1]);
     snprintf(path, sizeof path, "%s/data.tsv", folder);
@@ -116,9 +117,9 @@ static inline att_settings *small_label_new(const char *folder, const char *fami
     return settings;
 }
 
-/* The same for pictures: words are kept from the decoder as well. */
-static inline att_settings *small_picture_new(const char *folder, const char *task,
-                                              const char *family)
+/* The same for a caption model, with word dropout in the decoder. */
+static inline att_settings *small_image_new(const char *folder, const char *task,
+                                            const char *architecture)
 {
     static const char *const all[][2] = {
         { "hidden-size", "12" },        { "dropout", "0.3" },        { "word-dropout", "0.3" },
@@ -130,43 +131,43 @@ static inline att_settings *small_picture_new(const char *folder, const char *ta
     att_settings *settings;
     char path[256];
     assert_int_equal(att_settings_new(&settings, task, NULL), ATT_OK);
-    small_set(settings, "architecture", family);
+    small_set(settings, "architecture", architecture);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         small_set(settings, all[i][0], all[i][1]);
-    if (strcmp(family, "rnn") == 0)
+    if (strcmp(architecture, "rnn") == 0)
         small_set(settings, "scheduled-sampling", "0.5");
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     small_set(settings, "out", path);
     return settings;
 }
 
-static inline att_settings *small_scenes_new(const char *folder, const char *family)
+static inline att_settings *small_shapes_new(const char *folder, const char *architecture)
 {
-    att_settings *settings = small_picture_new(folder, "shapes", family);
+    att_settings *settings = small_image_new(folder, "shapes", architecture);
     small_set(settings, "image-size", "24");
     small_set(settings, "train-count", "40");
     small_set(settings, "valid-count", "6");
     return settings;
 }
 
-/* Pictures of 4 x 5 cells, each with two captions, in files. */
-static inline att_settings *small_captions_new(const char *folder, const char *family)
+/* Images of 4 x 5 cells, each with two captions, in files. */
+static inline att_settings *small_captions_new(const char *folder, const char *architecture)
 {
-    enum { PICTURES = 20, NUMBERS = 4 * 5 * 2 };
+    enum { IMAGES = 20, NUMBERS = 4 * 5 * 2 };
     static const char *const words[] = { "dog", "man", "ball", "runs", "jumps" };
-    static float values[PICTURES * NUMBERS];
+    static float values[IMAGES * NUMBERS];
     char path[256];
-    att_settings *settings = small_picture_new(folder, "caption", family);
-    for (int i = 0; i < PICTURES * NUMBERS; i++)
+    att_settings *settings = small_image_new(folder, "caption", architecture);
+    for (int i = 0; i < IMAGES * NUMBERS; i++)
         values[i] = (float)(i * 37 % 101) / 50 - 1;
-    const att_tensor grids = att_tensor_view(values, ATT_F32, 4, (int64_t[]){ PICTURES, 4, 5, 2 });
+    const att_tensor grids = att_tensor_view(values, ATT_F32, 4, (int64_t[]){ IMAGES, 4, 5, 2 });
     snprintf(path, sizeof path, "%s/features.npy", folder);
     assert_int_equal(att_npy_save(&grids, path, NULL), ATT_OK);
     small_set(settings, "features", path);
     snprintf(path, sizeof path, "%s/captions", folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    for (int i = 0; i < 2 * PICTURES; i++)
+    for (int i = 0; i < 2 * IMAGES; i++)
         fprintf(file, "%d\ta %s %s .\n", i / 2, words[i * 3 % 5], words[i * i % 5]);
     assert_int_equal(fclose(file), 0);
     small_set(settings, "train", path);
@@ -175,7 +176,7 @@ static inline att_settings *small_captions_new(const char *folder, const char *f
     return settings;
 }
 
-/* A new folder, to be removed by folder_remove(). */
+/* Makes a temporary folder; remove it with folder_remove(). */
 static inline void folder_new(char folder[64])
 {
     strcpy(folder, "/tmp/attend-train-XXXXXX");
@@ -198,8 +199,8 @@ static inline void folder_file(att_string *out, const char *folder, const char *
         fail_msg("%s: %s", path, err.message);
 }
 
-/* Fails unless both folders hold the same model and the same checkpoint. */
-static inline void folders_equal(const char *a, const char *b, const char *what)
+/* Fails unless both folders contain the same model and the same checkpoint. */
+static inline void folders_equal(const char *a, const char *b, const char *context)
 {
     static const char *const names[] = { "m.safetensors", "m.last.safetensors" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -207,7 +208,7 @@ static inline void folders_equal(const char *a, const char *b, const char *what)
         folder_file(&one, a, names[i]);
         folder_file(&other, b, names[i]);
         if (one.length != other.length || memcmp(one.data, other.data, one.length) != 0)
-            fail_msg("%s: %s differs", what, names[i]);
+            fail_msg("%s: %s differs", context, names[i]);
         att_string_free(&one);
         att_string_free(&other);
     }

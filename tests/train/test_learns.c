@@ -1,17 +1,17 @@
-/* What the handout says comes true on a small scale (handout 003, question 3): strings are reversed
- * with attention and much less so without, and the map of what the model looks at is the reversed
- * diagonal. The same settings give the same bits everywhere, so there is no luck in it. */
+/* The experiment of handout 003, question 3, on a small scale: an RNN learns to reverse strings
+ * with attention and much less without, and its attention map is the reversed diagonal. The same
+ * settings give the same bits on every machine, so the outcome does not vary. */
 #include "train/small_run.h"
 
 #include "base/random.h"
 #include "thin.h"
 
-/* Handout 003's own string, and as many others. */
+/* The string of handout 003, and random strings of the same kind. */
 static const char word[] = "abacadabacc";
-enum { LONGEST = 12, STRINGS = 100 };
+enum { MAX_LENGTH = 12, STRINGS = 100 };
 
 /* Trains into `folder` with the defaults of `reverse`, but fewer and shorter strings and smaller
- * batches; gives the best validation. */
+ * batches. Returns the best validation. */
 static att_validation train(const char *folder, const char *attention)
 {
     static const char *const keys[][2] = {
@@ -35,7 +35,7 @@ static att_validation train(const char *folder, const char *attention)
     return best;
 }
 
-static int64_t strongest(const double *weights, int64_t count)
+static int64_t largest_weight(const double *weights, int64_t count)
 {
     int64_t most = 0;
     for (int64_t i = 1; i < count; i++)
@@ -44,19 +44,19 @@ static int64_t strongest(const double *weights, int64_t count)
     return most;
 }
 
-/* The letters of an answer whose strongest weight lies on the letter that they are. */
-static int64_t letters_looked_at(const att_output *answer)
+/* The number of output characters whose largest weight is on an equal input character. */
+static int64_t aligned_characters(const att_output *output)
 {
-    int64_t right = 0, count = answer->source_count;
-    for (int64_t t = 0; t < count && t < answer->target_count; t++)
-        right += strongest(answer->weights + t * count, count) == count - 1 - t;
-    return right;
+    int64_t aligned = 0, count = output->source_count;
+    for (int64_t t = 0; t < count && t < output->target_count; t++)
+        aligned += largest_weight(output->weights + t * count, count) == count - 1 - t;
+    return aligned;
 }
 
-static void draw_strings(char strings[STRINGS][LONGEST + 1], const char *lines[STRINGS])
+static void random_strings(char strings[STRINGS][MAX_LENGTH + 1], const char *lines[STRINGS])
 {
     for (uint64_t i = 0; i < STRINGS; i++) {
-        uint64_t length = 2 + att_random_bits(3, 1, i) % (LONGEST - 1);
+        uint64_t length = 2 + att_random_bits(3, 1, i) % (MAX_LENGTH - 1);
         for (uint64_t k = 0; k < length; k++)
             strings[i][k] = "abcd"[att_random_bits(3, 2 + i, k) % 4];
         strings[i][length] = '\0';
@@ -65,44 +65,44 @@ static void draw_strings(char strings[STRINGS][LONGEST + 1], const char *lines[S
     lines[0] = word;
 }
 
-/* The maps are the reversed diagonal: that of `word` in so many letters, those of strings at random
- * in nine of ten. */
-static void check_maps(const char *folder, int64_t letters_of_word)
+/* The maps are the reversed diagonal: for `word` in at least `word_characters` characters, for
+ * random strings in 90 %. */
+static void check_maps(const char *folder, int64_t word_characters)
 {
-    char path[256], strings[STRINGS][LONGEST + 1];
+    char path[256], strings[STRINGS][MAX_LENGTH + 1];
     const char *lines[STRINGS];
     att_model *model;
-    att_outputs *answers;
-    int64_t right = 0, letters = 0;
-    draw_strings(strings, lines);
+    att_outputs *outputs;
+    int64_t aligned = 0, characters = 0;
+    random_strings(strings, lines);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);
     assert_int_equal(
         att_model_generate(
-            &answers, model, lines, STRINGS,
+            &outputs, model, lines, STRINGS,
             &(att_generate_options){ .size = sizeof(att_generate_options), .attention = true },
             NULL),
         ATT_OK);
-    assert_string_equal(att_outputs_get(answers, 0)->text, "ccabadacaba");
-    assert_true(letters_looked_at(att_outputs_get(answers, 0)) >= letters_of_word);
+    assert_string_equal(att_outputs_get(outputs, 0)->text, "ccabadacaba");
+    assert_true(aligned_characters(att_outputs_get(outputs, 0)) >= word_characters);
     for (size_t i = 0; i < STRINGS; i++) {
-        right += letters_looked_at(att_outputs_get(answers, i));
-        letters += att_outputs_get(answers, i)->source_count;
+        aligned += aligned_characters(att_outputs_get(outputs, i));
+        characters += att_outputs_get(outputs, i)->source_count;
     }
-    if (right < letters * 9 / 10)
-        fail_msg("%d of %d letters looked at", (int)right, (int)letters);
-    att_outputs_free(answers);
+    if (aligned < characters * 9 / 10)
+        fail_msg("%d of %d characters aligned", (int)aligned, (int)characters);
+    att_outputs_free(outputs);
     att_model_free(model);
 }
 
-/* Where the score has a matrix of its own the map of the handout's string is right in every letter;
- * the plain product, between states that have to hold other things as well, may miss one. */
-static void attention_learns_to_reverse_and_looks_at_the_letter_it_writes(void **state)
+/* With the `general` score, which has a weight matrix, every character of the handout's string is
+ * aligned; with `dot`, whose states serve other purposes too, one may be missed. */
+static void with_attention_it_learns_to_reverse_and_attends_to_the_copied_character(void **state)
 {
     (void)state;
     static const struct {
         const char *attention;
-        int64_t letters; /* of the 11 of `word`, at least */
+        int64_t characters; /* at least, of the 11 of `word` */
     } rows[] = { { "general", 11 }, { "dot", 10 } };
     char folder[64];
     folder_new(folder);
@@ -110,7 +110,7 @@ static void attention_learns_to_reverse_and_looks_at_the_letter_it_writes(void *
         att_validation best = train(folder, rows[i].attention);
         assert_true(best.exact_match > 0.98);
         assert_true(best.token_error_rate < 0.01);
-        check_maps(folder, rows[i].letters);
+        check_maps(folder, rows[i].characters);
     }
     folder_remove(folder);
 }
@@ -119,7 +119,7 @@ static void without_attention_it_learns_much_less(void **state)
 {
     (void)state;
     char folder[64];
-    if (THIN > 1) /* figures alone: other tests run that code */
+    if (THIN > 1) /* under sanitizers: other tests run this code */
         skip();
     folder_new(folder);
     att_validation best = train(folder, "none");
@@ -130,7 +130,7 @@ static void without_attention_it_learns_much_less(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attention_learns_to_reverse_and_looks_at_the_letter_it_writes),
+        cmocka_unit_test(with_attention_it_learns_to_reverse_and_attends_to_the_copied_character),
         cmocka_unit_test(without_attention_it_learns_much_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

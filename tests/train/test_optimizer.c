@@ -1,4 +1,5 @@
-/* Optimisers on whole blocks: the settings reach the kernels, and threads do not show. */
+/* Optimizers on whole blocks: the settings reach the kernels, and results do not depend on threads.
+ */
 #include "train/optimizer.h"
 
 #include "base/alloc.h"
@@ -28,24 +29,24 @@ static att_settings *settings_with(const char *key, const char *value)
     return settings;
 }
 
-/* A few steps from the same start; the result is in `value`. */
+/* Runs a few steps from the same start; the result is in `value`. */
 static void run(float *value, const att_settings *settings)
 {
-    att_optimizer optimiser;
+    att_optimizer optimizer;
     float *grad = att_alloc(SIZE, sizeof *grad);
     assert_int_equal(
-        att_optimizer_new(&optimiser, (att_optimizer_kind)settings->optimizer, SIZE, NULL), ATT_OK);
+        att_optimizer_new(&optimizer, (att_optimizer_kind)settings->optimizer, SIZE, NULL), ATT_OK);
     fill(value, 0);
     for (int t = 1; t <= STEPS; t++) {
         fill(grad, (uint64_t)t);
-        att_optimizer_step(&optimiser, settings, value, grad,
+        att_optimizer_step(&optimizer, settings, value, grad,
                            &(att_optimizer_step_options){ t, 0.01, 0.5 });
     }
-    att_optimizer_free(&optimiser);
+    att_optimizer_free(&optimizer);
     att_free(grad);
 }
 
-static void the_number_of_threads_does_not_show(void **state)
+static void results_do_not_depend_on_the_number_of_threads(void **state)
 {
     (void)state;
     static const char *const names[] = { "sgd", "adam", "adamw", "adadelta" };
@@ -61,11 +62,11 @@ static void the_number_of_threads_does_not_show(void **state)
     }
 }
 
-/* What a step with decay adds to a step without, at element 0, whose gradient is 1. */
-static float change_by_decay(const char *optimiser, double rate)
+/* The effect of weight decay on one step, at element 0, whose gradient is 1. */
+static float change_by_decay(const char *optimizer, double learning_rate)
 {
     static float with[SIZE], without[SIZE], grad[SIZE];
-    att_settings *settings = settings_with("optimizer", optimiser);
+    att_settings *settings = settings_with("optimizer", optimizer);
     float *const results[] = { without, with };
     for (int k = 0; k < 2; k++) {
         att_optimizer made;
@@ -75,24 +76,24 @@ static float change_by_decay(const char *optimiser, double rate)
         fill(results[k], 0);
         grad[0] = 1;
         att_optimizer_step(&made, settings, results[k], grad,
-                           &(att_optimizer_step_options){ 1, rate, 1 });
+                           &(att_optimizer_step_options){ 1, learning_rate, 1 });
         att_optimizer_free(&made);
     }
     att_settings_free(settings);
     return with[0] - without[0];
 }
 
-static void adamw_decays_weights_and_adam_gradients(void **state)
+static void adamw_decays_weights_and_adam_adds_decay_to_gradients(void **state)
 {
     (void)state;
     float value = att_random_float(7, 0, 0) - 0.5f;
-    /* The first step of Adam goes by the sign of the gradient alone, whatever the pull. */
+    /* The first step of Adam depends only on the sign of the gradient, so decay has no effect. */
     assert_true(fabsf(change_by_decay("adam", 0.5)) < 1e-5f);
     assert_true(fabsf(change_by_decay("adamw", 0.5) + 0.5f * 0.1f * value) < 1e-6f);
     assert_true(fabsf(change_by_decay("sgd", 0.5) + 0.5f * 0.1f * value) < 1e-6f);
 }
 
-static void a_first_step_of_adam_has_the_length_of_the_rate(void **state)
+static void the_first_step_of_adam_has_the_size_of_the_learning_rate(void **state)
 {
     (void)state;
     static float value[SIZE], before[SIZE], grad[SIZE];
@@ -110,7 +111,7 @@ static void a_first_step_of_adam_has_the_length_of_the_rate(void **state)
     att_settings_free(settings);
 }
 
-static void moments_have_names_until_they_end(void **state)
+static void every_moment_has_a_name(void **state)
 {
     (void)state;
     att_optimizer made;
@@ -129,7 +130,7 @@ static void moments_have_names_until_they_end(void **state)
     att_optimizer_free(&made);
 }
 
-static void a_norm_is_that_of_the_formula_at_any_number_of_threads(void **state)
+static void the_norm_agrees_with_its_formula_for_any_number_of_threads(void **state)
 {
     (void)state;
     static float x[SIZE];
@@ -146,7 +147,7 @@ static void a_norm_is_that_of_the_formula_at_any_number_of_threads(void **state)
     }
 }
 
-static void a_norm_is_finite_only_where_every_element_is(void **state)
+static void the_norm_is_finite_only_if_every_element_is(void **state)
 {
     (void)state;
     static float x[SIZE];
@@ -179,12 +180,12 @@ static void failing_memory_is_reported_and_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_number_of_threads_does_not_show),
-        cmocka_unit_test(adamw_decays_weights_and_adam_gradients),
-        cmocka_unit_test(a_first_step_of_adam_has_the_length_of_the_rate),
-        cmocka_unit_test(moments_have_names_until_they_end),
-        cmocka_unit_test(a_norm_is_that_of_the_formula_at_any_number_of_threads),
-        cmocka_unit_test(a_norm_is_finite_only_where_every_element_is),
+        cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
+        cmocka_unit_test(adamw_decays_weights_and_adam_adds_decay_to_gradients),
+        cmocka_unit_test(the_first_step_of_adam_has_the_size_of_the_learning_rate),
+        cmocka_unit_test(every_moment_has_a_name),
+        cmocka_unit_test(the_norm_agrees_with_its_formula_for_any_number_of_threads),
+        cmocka_unit_test(the_norm_is_finite_only_if_every_element_is),
         cmocka_unit_test(failing_memory_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* A run that is killed at any moment and taken up again leaves the bytes of one that was not. Runs
- * are processes of their own here: this one starts no threads, so that it may fork. */
+/* A run that is killed at any moment and resumed writes the same bytes as an uninterrupted one.
+ * Runs are child processes; the parent starts no threads, so that it may fork. */
 #include "train/small_run.h"
 
 #include "base/random.h"
@@ -11,39 +11,40 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* How a process trains. */
+/* The options of a child process. */
 typedef struct attempt {
     const char *folder;
     int threads;
-    const char *cpu;                /* or NULL: the best */
-    int64_t die_after;              /* events until it kills itself; 0: never */
-    const char *changes[2];         /* a setting other than those of small_run.h */
-    const struct other_task *other; /* a model of something else than pairs, or NULL */
+    const char *cpu;                /* NULL: the best */
+    int64_t die_after;              /* events until the process kills itself; 0: never */
+    const char *changes[2];         /* a key and value besides those of small_run.h */
+    const struct other_task *other; /* another type of model than seq2seq, or NULL */
 } attempt;
 
-/* What is learnt beside pairs. */
+/* Other tasks than seq2seq. */
 typedef struct other_task {
-    const char *task, *family;
-    att_settings *(*settings)(const char *folder, const char *family); /* and the files they name */
+    const char *task, *architecture;
+    att_settings *(*settings)(const char *folder,
+                              const char *architecture); /* also writes the data files */
 } other_task;
 
 static const other_task others[] = {
-    { "lm", "rnn", small_text_new },
-    { "lm", "transformer", small_text_new },
-    { "classify", "rnn", small_label_new },
-    { "classify", "transformer", small_label_new },
-    { "classify", "cnn", small_label_new },
+    { "lm", "rnn", small_lm_new },
+    { "lm", "transformer", small_lm_new },
+    { "classify", "rnn", small_classifier_new },
+    { "classify", "transformer", small_classifier_new },
+    { "classify", "cnn", small_classifier_new },
     { "caption", "rnn", small_captions_new },
     { "caption", "transformer", small_captions_new },
-    { "shapes", "rnn", small_scenes_new },
-    { "shapes", "transformer", small_scenes_new },
+    { "shapes", "rnn", small_shapes_new },
+    { "shapes", "transformer", small_shapes_new },
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
-static att_settings *settings_of(const attempt *how)
+static att_settings *make_settings(const attempt *options)
 {
-    return how->other ? how->other->settings(how->folder, how->other->family)
-                      : small_new(how->folder);
+    return options->other ? options->other->settings(options->folder, options->other->architecture)
+                          : small_new(options->folder);
 }
 
 typedef struct countdown {
@@ -59,20 +60,20 @@ static bool count_down(void *context, const att_training_progress *progress)
     return true;
 }
 
-/* In the child: from the checkpoint where there is one, else from the start. */
-static int train(const attempt *how)
+/* In the child: trains from the checkpoint if there is one, else from the start. */
+static int train(const attempt *options)
 {
     char last[256];
     att_error err = { 0 };
     att_training *training = NULL;
-    countdown count = { how->die_after };
-    if (how->cpu)
-        setenv("ATTEND_CPU", how->cpu, 1);
-    att_threads_set(how->threads);
-    att_settings *settings = settings_of(how);
-    if (how->changes[0])
-        small_set(settings, how->changes[0], how->changes[1]);
-    snprintf(last, sizeof last, "%s/m.last.safetensors", how->folder);
+    countdown count = { options->die_after };
+    if (options->cpu)
+        setenv("ATTEND_CPU", options->cpu, 1);
+    att_threads_set(options->threads);
+    att_settings *settings = make_settings(options);
+    if (options->changes[0])
+        small_set(settings, options->changes[0], options->changes[1]);
+    snprintf(last, sizeof last, "%s/m.last.safetensors", options->folder);
     if (access(last, F_OK) == 0)
         small_set(settings, "resume", last);
     att_status status = att_training_new(&training, settings, NULL, &err);
@@ -85,16 +86,16 @@ static int train(const attempt *how)
     return (int)status;
 }
 
-static pid_t start(const attempt *how)
+static pid_t start(const attempt *options)
 {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        _exit(train(how));
+        _exit(train(options));
     return child;
 }
 
-/* Waits; true where the process ended by itself, and well; false where it was killed. */
+/* Waits for a child: true if it exited with success, false if it was killed. */
 static bool finished(pid_t child)
 {
     int status;
@@ -127,13 +128,13 @@ static double run_whole(const char *folder)
     return (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
 }
 
-static void killed_after_every_event_it_ends_the_same(void **state)
+static void a_run_killed_after_any_event_ends_the_same(void **state)
 {
     (void)state;
     char whole[64], broken[64], what[64];
     folder_new(whole);
     run_whole(whole);
-    bool reached = false; /* the end, without being killed */
+    bool reached = false; /* the run ended without being killed */
     for (int64_t n = 1; !reached; n += THIN) {
         folder_new(broken);
         reached = finished(start(&(attempt){ broken, .threads = 1, .die_after = n }));
@@ -147,8 +148,8 @@ static void killed_after_every_event_it_ends_the_same(void **state)
     folder_remove(whole);
 }
 
-/* Killed again and again after the same few events: it still gets there. */
-static void killed_again_and_again_it_ends_the_same(void **state)
+/* Killed repeatedly after the same few events, the run still finishes. */
+static void a_run_killed_repeatedly_ends_the_same(void **state)
 {
     (void)state;
     char whole[64], broken[64];
@@ -164,8 +165,8 @@ static void killed_again_and_again_it_ends_the_same(void **state)
     folder_remove(whole);
 }
 
-/* At moments that nobody chose: in the middle of a step, of a file, of a renaming. */
-static void killed_at_any_moment_it_ends_the_same(void **state)
+/* At arbitrary moments: within a step, a write or a rename. */
+static void a_run_killed_at_any_moment_ends_the_same(void **state)
 {
     (void)state;
     enum { TRIALS = 24 / THIN };
@@ -183,16 +184,17 @@ static void killed_at_any_moment_it_ends_the_same(void **state)
             assert_true(finished(start(&(attempt){ broken, .threads = 1 })));
         snprintf(what, sizeof what, "killed after %.1f ms", 1e3 * wait);
         folders_equal(whole, broken, what);
-        assert_int_equal(files_in(broken), 2); /* nothing is left of a save that was killed */
+        assert_int_equal(files_in(broken),
+                         2); /* no temporary files remain of an interrupted save */
         folder_remove(broken);
     }
     folder_remove(whole);
 }
 
-static void threads_and_instruction_sets_do_not_show(void **state)
+static void results_do_not_depend_on_threads_or_instruction_sets(void **state)
 {
     (void)state;
-    static const char *const cpus[] = { "ref", "avx2", "avx512" };
+    static const char *const cpus[] = { "scalar", "avx2", "avx512" };
     char whole[64], other[64], what[64];
     folder_new(whole);
     run_whole(whole);
@@ -208,9 +210,9 @@ static void threads_and_instruction_sets_do_not_show(void **state)
     folder_remove(whole);
 }
 
-/* Where files are learnt from, models differ in the folder that their settings name: so what they
- * learned is compared. */
-static void models_equal(const char *a, const char *b, const char *what)
+/* The settings of models trained from files name different folders, so only the tensors and the
+ * temperature are compared. */
+static void models_equal(const char *a, const char *b, const char *context)
 {
     att_model *models[2];
     const char *const folders[] = { a, b };
@@ -220,7 +222,7 @@ static void models_equal(const char *a, const char *b, const char *what)
         assert_int_equal(att_model_load(&models[i], path, NULL), ATT_OK);
     }
     if (models[0]->temperature != models[1]->temperature)
-        fail_msg("%s: the temperature differs", what);
+        fail_msg("%s: the temperature differs", context);
     for (size_t i = 0; i < att_model_tensor_count(models[0]); i++) {
         att_tensor one, other;
         const char *name = att_model_tensor_name(models[0], i);
@@ -228,7 +230,7 @@ static void models_equal(const char *a, const char *b, const char *what)
         assert_int_equal(att_model_tensor_get(&other, models[1], name, NULL), ATT_OK);
         size_t bytes = (size_t)att_tensor_count(&one) * sizeof(float);
         if (memcmp(one.data, other.data, bytes) != 0)
-            fail_msg("%s: %s differs", what, name);
+            fail_msg("%s: %s differs", context, name);
         att_tensor_free(&one);
         att_tensor_free(&other);
     }
@@ -236,23 +238,24 @@ static void models_equal(const char *a, const char *b, const char *what)
     att_model_free(models[1]);
 }
 
-static void what_is_no_pairs_gives_the_same_bits_everywhere_too(void **state)
+static void other_tasks_do_not_depend_on_threads_or_instruction_sets_either(void **state)
 {
     (void)state;
-    static const char *const cpus[] = { "ref", "avx2", "avx512" };
+    static const char *const cpus[] = { "scalar", "avx2", "avx512" };
     static const int threads[] = { 2, 3, 8 };
     for (size_t i = 0; i < OTHERS; i++) {
         char whole[64], other[64], what[64];
         folder_new(whole);
-        attempt how = { whole, .threads = 1, .other = &others[i] };
-        assert_true(finished(start(&how)));
+        attempt options = { whole, .threads = 1, .other = &others[i] };
+        assert_true(finished(start(&options)));
         for (size_t c = i % THIN % 3; c < sizeof cpus / sizeof *cpus; c += THIN) {
             folder_new(other);
-            how.folder = other;
-            how.threads = threads[c];
-            how.cpu = cpus[c];
-            assert_true(finished(start(&how)));
-            snprintf(what, sizeof what, "%s, %s, %s", others[i].task, others[i].family, how.cpu);
+            options.folder = other;
+            options.threads = threads[c];
+            options.cpu = cpus[c];
+            assert_true(finished(start(&options)));
+            snprintf(what, sizeof what, "%s, %s, %s", others[i].task, others[i].architecture,
+                     options.cpu);
             models_equal(whole, other, what);
             folder_remove(other);
         }
@@ -260,7 +263,7 @@ static void what_is_no_pairs_gives_the_same_bits_everywhere_too(void **state)
     }
 }
 
-static void every_optimiser_resumes_to_the_same_bytes(void **state)
+static void every_optimizer_resumes_to_the_same_bytes(void **state)
 {
     (void)state;
     static const char *const names[] = { "sgd", "adamw", "adadelta" };
@@ -268,41 +271,41 @@ static void every_optimiser_resumes_to_the_same_bytes(void **state)
         char whole[64], broken[64];
         folder_new(whole);
         folder_new(broken);
-        attempt how = { whole, .threads = 1, .changes = { "optimizer", names[i] } };
-        assert_true(finished(start(&how)));
-        how.folder = broken;
-        how.die_after = 7;
-        assert_false(finished(start(&how)));
-        how.die_after = 0;
-        assert_true(finished(start(&how)));
+        attempt options = { whole, .threads = 1, .changes = { "optimizer", names[i] } };
+        assert_true(finished(start(&options)));
+        options.folder = broken;
+        options.die_after = 7;
+        assert_false(finished(start(&options)));
+        options.die_after = 0;
+        assert_true(finished(start(&options)));
         folders_equal(whole, broken, names[i]);
         folder_remove(whole);
         folder_remove(broken);
     }
 }
 
-/* A language model that is killed in the middle of an epoch takes its state up again, one that
- * sorts or describes the draws of the words it drops. */
-static void what_is_no_pairs_is_taken_up_where_it_was_left(void **state)
+/* Killed within an epoch, a language model restores its carried RNN state, and classifiers and
+ * caption models restore the random stream of word dropout. */
+static void other_tasks_resume_to_the_same_parameters(void **state)
 {
     (void)state;
     for (size_t i = 0; i < OTHERS; i++) {
         char whole[64], broken[64], what[64];
         folder_new(whole);
-        attempt how = { whole, .threads = 1, .other = &others[i] };
-        assert_true(finished(start(&how)));
+        attempt options = { whole, .threads = 1, .other = &others[i] };
+        assert_true(finished(start(&options)));
         bool reached = false;
         for (int64_t n = 1; !reached; n += 3 * THIN) {
             folder_new(broken);
-            how.folder = broken;
-            how.die_after = n;
-            reached = finished(start(&how));
-            how.die_after = 0;
-            how.threads = 1 + (int)(n % 2);
+            options.folder = broken;
+            options.die_after = n;
+            reached = finished(start(&options));
+            options.die_after = 0;
+            options.threads = 1 + (int)(n % 2);
             if (!reached)
-                assert_true(finished(start(&how)));
+                assert_true(finished(start(&options)));
             snprintf(what, sizeof what, "%s, %s, killed after event %d", others[i].task,
-                     others[i].family, (int)n);
+                     others[i].architecture, (int)n);
             models_equal(whole, broken, what);
             folder_remove(broken);
         }
@@ -313,13 +316,13 @@ static void what_is_no_pairs_is_taken_up_where_it_was_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_pairs_is_taken_up_where_it_was_left),
-        cmocka_unit_test(what_is_no_pairs_gives_the_same_bits_everywhere_too),
-        cmocka_unit_test(killed_after_every_event_it_ends_the_same),
-        cmocka_unit_test(killed_again_and_again_it_ends_the_same),
-        cmocka_unit_test(killed_at_any_moment_it_ends_the_same),
-        cmocka_unit_test(threads_and_instruction_sets_do_not_show),
-        cmocka_unit_test(every_optimiser_resumes_to_the_same_bytes),
+        cmocka_unit_test(other_tasks_resume_to_the_same_parameters),
+        cmocka_unit_test(other_tasks_do_not_depend_on_threads_or_instruction_sets_either),
+        cmocka_unit_test(a_run_killed_after_any_event_ends_the_same),
+        cmocka_unit_test(a_run_killed_repeatedly_ends_the_same),
+        cmocka_unit_test(a_run_killed_at_any_moment_ends_the_same),
+        cmocka_unit_test(results_do_not_depend_on_threads_or_instruction_sets),
+        cmocka_unit_test(every_optimizer_resumes_to_the_same_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Schedules: the rate rises, falls and is cut where it should. */
+/* Schedules of the learning rate and of scheduled sampling. */
 #include "train/schedule.h"
 
 #include <math.h>
@@ -20,51 +20,51 @@ static att_settings *make(const char *const (*pairs)[2])
 
 #define MAKE(...) make((const char *const[][2]){ __VA_ARGS__, { NULL, NULL } })
 
-static double rate_at(const att_settings *settings, int64_t step)
+static double learning_rate_at(const att_settings *settings, int64_t step)
 {
     return att_schedule_learning_rate(settings, &plan, &(att_plateau){ 0 }, step);
 }
 
-static void check(double got, double want)
+static void check(double actual, double expected)
 {
-    if (fabs(got - want) > 4e-16 * fabs(want)) /* a few roundings of a double */
-        fail_msg("%.17g, expected %.17g", got, want);
+    if (fabs(actual - expected) > 4e-16 * fabs(expected)) /* a few rounding errors */
+        fail_msg("%.17g, expected %.17g", actual, expected);
 }
 
-static void every_schedule_rises_to_the_rate_over_the_warm_up(void **state)
+static void every_schedule_starts_with_a_linear_warm_up(void **state)
 {
     (void)state;
     static const char *const names[] = { "constant", "inverse-sqrt", "cosine", "plateau" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         att_settings *settings =
             MAKE({ "schedule", names[i] }, { "learning-rate", "0.5" }, { "warmup", "40" });
-        check(rate_at(settings, 1), 0.5 / 40);
-        check(rate_at(settings, 10), 0.125);
-        check(rate_at(settings, 40), 0.5);
+        check(learning_rate_at(settings, 1), 0.5 / 40);
+        check(learning_rate_at(settings, 10), 0.125);
+        check(learning_rate_at(settings, 40), 0.5);
         att_settings_free(settings);
     }
 }
 
-static void a_constant_rate_stays(void **state)
+static void a_constant_learning_rate_does_not_change(void **state)
 {
     (void)state;
     att_settings *settings = MAKE({ "schedule", "constant" }, { "learning-rate", "0.25" });
-    check(rate_at(settings, 1), 0.25);
-    check(rate_at(settings, 100000), 0.25);
+    check(learning_rate_at(settings, 1), 0.25);
+    check(learning_rate_at(settings, 100000), 0.25);
     att_settings_free(settings);
 }
 
-static void the_inverse_square_root_halves_in_four_times_the_steps(void **state)
+static void inverse_sqrt_halves_when_the_steps_quadruple(void **state)
 {
     (void)state;
     att_settings *settings =
         MAKE({ "schedule", "inverse-sqrt" }, { "learning-rate", "1" }, { "warmup", "50" });
-    check(rate_at(settings, 200), 0.5);
-    check(rate_at(settings, 800), 0.25);
+    check(learning_rate_at(settings, 200), 0.5);
+    check(learning_rate_at(settings, 800), 0.25);
     att_settings_free(settings);
 }
 
-static void the_cosine_falls_to_the_least_rate_at_the_end_and_stays(void **state)
+static void cosine_falls_to_the_minimum_at_the_end_and_stays(void **state)
 {
     (void)state;
     att_settings *settings = MAKE({ "schedule", "cosine" }, { "learning-rate", "1" },
@@ -73,13 +73,13 @@ static void the_cosine_falls_to_the_least_rate_at_the_end_and_stays(void **state
     for (int64_t step = 200; step <= 1000; step += 50) {
         double t = (double)(step - 200) / 800;
         double want = 0.2 + 0.8 * (1 + cos(pi * t)) / 2;
-        assert_true(fabs(rate_at(settings, step) - want) < 1e-15);
+        assert_true(fabs(learning_rate_at(settings, step) - want) < 1e-15);
     }
-    assert_true(fabs(rate_at(settings, 5000) - 0.2) < 1e-15);
+    assert_true(fabs(learning_rate_at(settings, 5000) - 0.2) < 1e-15);
     att_settings_free(settings);
 }
 
-static void a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least(void **state)
+static void plateau_reduces_after_its_patience_down_to_the_minimum(void **state)
 {
     (void)state;
     att_settings *settings =
@@ -98,7 +98,7 @@ static void a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least(vo
     att_settings_free(settings);
 }
 
-static void own_predictions_rise_from_their_epoch_to_the_end(void **state)
+static void scheduled_sampling_rises_from_its_start_epoch_to_the_end(void **state)
 {
     (void)state;
     att_settings *settings =
@@ -114,12 +114,12 @@ static void own_predictions_rise_from_their_epoch_to_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_schedule_rises_to_the_rate_over_the_warm_up),
-        cmocka_unit_test(a_constant_rate_stays),
-        cmocka_unit_test(the_inverse_square_root_halves_in_four_times_the_steps),
-        cmocka_unit_test(the_cosine_falls_to_the_least_rate_at_the_end_and_stays),
-        cmocka_unit_test(a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least),
-        cmocka_unit_test(own_predictions_rise_from_their_epoch_to_the_end),
+        cmocka_unit_test(every_schedule_starts_with_a_linear_warm_up),
+        cmocka_unit_test(a_constant_learning_rate_does_not_change),
+        cmocka_unit_test(inverse_sqrt_halves_when_the_steps_quadruple),
+        cmocka_unit_test(cosine_falls_to_the_minimum_at_the_end_and_stays),
+        cmocka_unit_test(plateau_reduces_after_its_patience_down_to_the_minimum),
+        cmocka_unit_test(scheduled_sampling_rises_from_its_start_epoch_to_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Training driven in slices, from examples in memory, and cancelled at many places: the parameters
- * are those of a run from files that was left alone. */
+/* Training in slices, from examples in memory, and cancelled at many points: the parameters equal
+ * those of an uninterrupted run from files. */
 #include "train/small_run.h"
 
 #include "base/progress.h"
@@ -30,7 +30,7 @@ static att_model *model_of(att_training *training)
     return model;
 }
 
-/* The model that att_training_run() leaves. */
+/* The model of an uninterrupted att_training_run(). */
 static att_model *trained(const char *folder)
 {
     char path[256];
@@ -48,7 +48,7 @@ static att_model *trained(const char *folder)
 
 /* ---- slices */
 
-static void slices_of_any_size_end_in_the_parameters_of_a_run(void **state)
+static void slices_of_any_size_end_with_the_parameters_of_a_run(void **state)
 {
     (void)state;
     char folder[64], path[256];
@@ -184,7 +184,7 @@ static bool next_bad(void *context, att_example *out)
     return true;
 }
 
-static void an_example_that_is_no_line_is_refused_by_its_number(void **state)
+static void an_invalid_example_is_refused_with_its_number(void **state)
 {
     (void)state;
     static const char *const bad[][3] = {
@@ -224,8 +224,8 @@ static bool count_down(void *context, const att_progress *progress)
     return ++c->calls != c->stop_at;
 }
 
-/* Cancels a run at callback number `stop_at`, then lets it end; returns how many callbacks it took
- * to the cancel, or 0 where it ended before. */
+/* Cancels a run at callback number `stop_at`, then continues it to its end. Returns the number of
+ * callbacks up to the cancellation, or 0 if the run ended before. */
 static int cancel_and_finish(const char *folder, int stop_at, const att_model *whole)
 {
     countdown c = { .stop_at = stop_at };
@@ -253,14 +253,14 @@ static int cancel_and_finish(const char *folder, int stop_at, const att_model *w
     return cancelled ? stop_at : 0;
 }
 
-static void a_cancelled_run_goes_on_to_the_same_parameters(void **state)
+static void a_cancelled_run_continues_to_the_same_parameters(void **state)
 {
     (void)state;
     char folder[64];
     folder_new(folder);
     att_model *whole = trained(folder);
     att_progress_set_interval(0); /* a callback at every poll */
-    /* every 10th of the first hundred, then fewer: the rest of a run repeats itself */
+    /* every 10th of the first hundred, then fewer: the rest of a run is repetitive */
     int stop_at = 1;
     while (cancel_and_finish(folder, stop_at, whole) > 0)
         stop_at += stop_at < 100 ? 10 * THIN : stop_at / 2;
@@ -273,11 +273,11 @@ static void a_cancelled_run_goes_on_to_the_same_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_of_any_size_end_in_the_parameters_of_a_run),
+        cmocka_unit_test(slices_of_any_size_end_with_the_parameters_of_a_run),
         cmocka_unit_test(a_model_can_be_taken_before_the_first_validation),
         cmocka_unit_test(examples_from_an_iterator_train_as_the_same_lines_in_files),
-        cmocka_unit_test(an_example_that_is_no_line_is_refused_by_its_number),
-        cmocka_unit_test(a_cancelled_run_goes_on_to_the_same_parameters),
+        cmocka_unit_test(an_invalid_example_is_refused_with_its_number),
+        cmocka_unit_test(a_cancelled_run_continues_to_the_same_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

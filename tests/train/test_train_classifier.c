@@ -1,5 +1,5 @@
-/* Training models that sort: a run that stops and goes on leaves the bytes of one that did not, and
- * what it leaves is calibrated on the sentences that validated it. */
+/* Training classifiers: a stopped and resumed run writes the same bytes as an uninterrupted one,
+ * and the model is calibrated on the validation sentences. */
 #include "train/small_run.h"
 
 #include "eval/classifier_predict.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Stops after so many events; 0: never. */
+/* Stops after a number of events; 0: never. */
 static bool stop_after(void *context, const att_training_progress *progress)
 {
     int *left = context;
@@ -15,13 +15,13 @@ static bool stop_after(void *context, const att_training_progress *progress)
     return *left == 0 || --*left > 0;
 }
 
-/* Runs in `folder`, from its checkpoint if there is one; gives whether the run is over. */
-static bool run(const char *folder, const char *family, int events)
+/* Runs in `folder`, from its checkpoint if there is one. Returns whether the run is finished. */
+static bool run(const char *folder, const char *architecture, int events)
 {
     char last[256];
     att_error err = { 0 };
     att_training *training;
-    att_settings *settings = small_label_new(folder, family);
+    att_settings *settings = small_classifier_new(folder, architecture);
     snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
     if (access(last, F_OK) == 0)
         small_set(settings, "resume", last);
@@ -34,29 +34,29 @@ static bool run(const char *folder, const char *family, int events)
     return over;
 }
 
-/* Both runs read the same file, so that their settings are the same. */
-static void a_run_that_stops_often_leaves_the_bytes_of_one_that_does_not(void **state)
+/* Both runs read the same file, so that their settings are equal. */
+static void a_run_that_is_often_interrupted_writes_the_same_bytes(void **state)
 {
     (void)state;
-    static const char *const families[] = { "rnn", "transformer" };
+    static const char *const architectures[] = { "rnn", "transformer" };
     for (int f = 0; f < 2; f++) {
         char folder[64], kept[128], command[512];
         folder_new(folder);
-        assert_true(run(folder, families[f], 0));
+        assert_true(run(folder, architectures[f], 0));
         snprintf(kept, sizeof kept, "%s/whole", folder);
         snprintf(command, sizeof command, "mkdir %s && mv %s/m.*safetensors %s", kept, folder,
                  kept);
         assert_int_equal(system(command), 0);
         int parts = 1;
-        while (!run(folder, families[f], 4))
+        while (!run(folder, architectures[f], 4))
             parts++;
         assert_true(parts > 3);
-        folders_equal(kept, folder, families[f]);
+        folders_equal(kept, folder, architectures[f]);
         folder_remove(folder);
     }
 }
 
-static void the_model_that_is_left_has_the_best_temperature_for_what_validated_it(void **state)
+static void the_model_has_the_best_temperature_for_the_validation_data(void **state)
 {
     (void)state;
     char folder[64], path[256];
@@ -89,8 +89,8 @@ static void the_model_that_is_left_has_the_best_temperature_for_what_validated_i
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_that_stops_often_leaves_the_bytes_of_one_that_does_not),
-        cmocka_unit_test(the_model_that_is_left_has_the_best_temperature_for_what_validated_it),
+        cmocka_unit_test(a_run_that_is_often_interrupted_writes_the_same_bytes),
+        cmocka_unit_test(the_model_has_the_best_temperature_for_the_validation_data),
     };
-    return cmocka_run_group_tests_name("train labels", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("train classifiers", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A run from the outside and in the middle: stopping, going on, giving up, and what is refused. */
+/* Training runs: events, stopping and resuming, early stopping, errors and the report. */
 #include "train/small_run.h"
 
 #include "base/alloc.h"
@@ -16,11 +16,11 @@ static att_training *begin(att_settings *settings)
     return training;
 }
 
-static void run_to_the_end(att_settings *settings, att_training_callback *watch, void *context)
+static void run_to_the_end(att_settings *settings, att_training_callback *on_event, void *context)
 {
     att_error err = { 0 };
     att_training *training = begin(settings);
-    if (att_training_run(training, watch, context, &err) != ATT_OK)
+    if (att_training_run(training, on_event, context, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     att_training_free(training);
     att_settings_free(settings);
@@ -36,16 +36,16 @@ static att_settings *resumed(const char *folder)
     return settings;
 }
 
-/* ---- stopping and going on */
+/* ---- stopping and resuming */
 
-typedef struct seen {
+typedef struct event_counts {
     int64_t events, stop_at;
     int64_t steps, validations, validating;
-} seen;
+} event_counts;
 
-static bool look(void *context, const att_training_progress *at)
+static bool count_event(void *context, const att_training_progress *at)
 {
-    seen *all = context;
+    event_counts *all = context;
     all->events++;
     all->steps += at->event == ATT_TRAINING_STEP;
     all->validating += at->event == ATT_TRAINING_VALIDATING;
@@ -60,18 +60,19 @@ static bool look(void *context, const att_training_progress *at)
     return all->events != all->stop_at;
 }
 
-static void every_step_and_validation_is_told(void **state)
+static void every_step_and_validation_is_reported(void **state)
 {
     (void)state;
     char folder[64];
-    seen all = { 0 };
+    event_counts all = { 0 };
     folder_new(folder);
     att_training *training = begin(small_new(folder));
     att_settings *settings = training->settings;
-    assert_int_equal(att_training_run(training, look, &all, NULL), ATT_OK);
+    assert_int_equal(att_training_run(training, count_event, &all, NULL), ATT_OK);
     size_t count = att_training_validation_count(training);
     assert_int_equal(all.steps, att_training_steps(training));
-    assert_int_equal(all.validations + 1, count); /* the last is of the average */
+    assert_int_equal(all.validations + 1,
+                     count); /* the last validation is that of the averaged parameters */
     assert_true(all.validating >= all.validations);
     assert_true(att_training_finished(training));
     assert_ptr_equal(att_training_best(training), att_training_validation(training, count - 1));
@@ -83,7 +84,7 @@ static void every_step_and_validation_is_told(void **state)
     folder_remove(folder);
 }
 
-static void stopped_anywhere_and_resumed_by_its_checkpoint_alone_it_ends_the_same(void **state)
+static void a_stopped_run_resumed_from_its_checkpoint_ends_the_same(void **state)
 {
     (void)state;
     char whole[64], broken[64], what[64];
@@ -94,8 +95,9 @@ static void stopped_anywhere_and_resumed_by_its_checkpoint_alone_it_ends_the_sam
         att_settings *settings = small_new(broken);
         small_set(settings, "save-every", "1000");
         att_training *training = begin(settings);
-        assert_int_equal(att_training_run(training, look, &(seen){ .stop_at = stop }, NULL),
-                         ATT_OK);
+        assert_int_equal(
+            att_training_run(training, count_event, &(event_counts){ .stop_at = stop }, NULL),
+            ATT_OK);
         assert_false(att_training_finished(training));
         att_training_free(training);
         att_settings_free(settings);
@@ -107,7 +109,7 @@ static void stopped_anywhere_and_resumed_by_its_checkpoint_alone_it_ends_the_sam
     folder_remove(whole);
 }
 
-static void a_finished_run_goes_on_when_given_more_epochs(void **state)
+static void a_finished_run_continues_with_more_epochs(void **state)
 {
     (void)state;
     char longer[64], twice[64];
@@ -117,7 +119,8 @@ static void a_finished_run_goes_on_when_given_more_epochs(void **state)
         att_settings *settings = small_new(i ? twice : longer);
         small_set(settings, "average-checkpoints", "0");
         small_set(settings, "validate-every", "0");
-        small_set(settings, "scheduled-sampling", "0"); /* rises over the whole of the plan */
+        small_set(settings, "scheduled-sampling",
+                  "0"); /* it would depend on the planned number of steps */
         small_set(settings, "epochs", i ? "1" : "3");
         run_to_the_end(settings, NULL, NULL);
     }
@@ -136,7 +139,7 @@ static void patience_ends_a_run_that_makes_no_progress(void **state)
     folder_new(folder);
     att_settings *settings = small_new(folder);
     small_set(settings, "learning-rate",
-              "0"); /* nothing is learnt: the first validation stays the best */
+              "0"); /* learning rate 0: the first validation stays the best */
     small_set(settings, "patience", "2");
     small_set(settings, "average-checkpoints", "0");
     small_set(settings, "epochs", "50");
@@ -153,7 +156,7 @@ static void patience_ends_a_run_that_makes_no_progress(void **state)
 
 /* ---- learning */
 
-/* Sentences of five words, to be said backwards. */
+/* Sentences of five words and their reversals. */
 static void write_sentences(const char *path)
 {
     static const char *const words[] = { "you", "go", "home", "now", "then" };
@@ -173,7 +176,7 @@ static void write_sentences(const char *path)
     att_string_free(&text);
 }
 
-static void the_highest_bleu_makes_the_model_where_that_is_asked_for(void **state)
+static void best_metric_bleu_selects_the_model_with_the_highest_bleu(void **state)
 {
     (void)state;
     static const char *const keys[][2] = {
@@ -207,11 +210,11 @@ static void the_highest_bleu_makes_the_model_where_that_is_asked_for(void **stat
     att_seq2seq_eval scores = ATT_INIT(att_seq2seq_eval);
     att_metric_scores *bleu;
     static const char *const metric = "bleu";
-    const att_eval_options how = { .size = sizeof(att_eval_options),
-                                   .metrics = &metric,
-                                   .metric_count = 1 };
+    const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .metrics = &metric,
+                                       .metric_count = 1 };
     assert_int_equal(att_model_load(&model, out, NULL), ATT_OK);
-    assert_int_equal(att_model_evaluate_seq2seq(&scores, &bleu, model, path, &how, NULL, NULL),
+    assert_int_equal(att_model_evaluate_seq2seq(&scores, &bleu, model, path, &options, NULL, NULL),
                      ATT_OK);
     assert_true(att_metric_scores_get(bleu, 0)->value == best->bleu);
     att_metric_scores_free(bleu);
@@ -254,7 +257,8 @@ static void the_loss_falls(void **state)
     folder_remove(folder);
 }
 
-/* As if another process had found the same gradient. Doubling is exact, so nothing else changes. */
+/* Simulates a second process with the same gradient. Doubling is exact, so the result is the same.
+ */
 static att_status double_all(void *context, float *grad, size_t size, double *sums, int count,
                              att_error *err)
 {
@@ -267,7 +271,7 @@ static att_status double_all(void *context, float *grad, size_t size, double *su
     return ATT_OK;
 }
 
-static void an_exchange_sees_every_gradient_and_averages_over_all_processes(void **state)
+static void allreduce_sees_every_gradient_and_averages_over_all_processes(void **state)
 {
     (void)state;
     char folder[64];
@@ -289,9 +293,9 @@ static void an_exchange_sees_every_gradient_and_averages_over_all_processes(void
     folder_remove(folder);
 }
 
-/* ---- failing */
+/* ---- errors */
 
-static void a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files(void **state)
+static void a_nan_gradient_ends_the_run_and_keeps_the_files(void **state)
 {
     (void)state;
     char folder[64];
@@ -300,7 +304,8 @@ static void a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files(void 
     folder_new(folder);
     att_settings *settings = small_new(folder);
     att_training *training = begin(settings);
-    assert_int_equal(att_training_run(training, look, &(seen){ .stop_at = 5 }, NULL), ATT_OK);
+    assert_int_equal(att_training_run(training, count_event, &(event_counts){ .stop_at = 5 }, NULL),
+                     ATT_OK);
     folder_file(&before, folder, "m.last.safetensors");
     int64_t steps = att_training_steps(training);
     for (size_t i = 0; i < training->model->params.size; i++)
@@ -321,7 +326,7 @@ static void a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files(void 
     folder_remove(folder);
 }
 
-static void refused(att_settings *settings, const char *expected)
+static void assert_refused(att_settings *settings, const char *expected)
 {
     att_training *training = NULL;
     att_error err = { 0 };
@@ -332,28 +337,28 @@ static void refused(att_settings *settings, const char *expected)
     att_settings_free(settings);
 }
 
-static void what_a_run_cannot_change_is_refused_when_it_is_resumed(void **state)
+static void a_resumed_run_refuses_changed_settings(void **state)
 {
     (void)state;
     char folder[64], path[256];
     folder_new(folder);
     run_to_the_end(small_new(folder), NULL, NULL);
     static const char *const changes[][3] = {
-        { "hidden-size", "13", "hidden-size 13 contradicts resume: the run has hidden-size 12" },
-        { "task", "sort", "task sort contradicts resume" },
-        { "optimizer", "sgd", "optimizer sgd contradicts resume" },
-        { "seed", "5", "seed 5 contradicts" },
-        { "train-count", "61", "train-count 61 contradicts" },
+        { "hidden-size", "13", "hidden-size 13: a resumed run cannot change it from 12" },
+        { "task", "sort", "task sort: a resumed run cannot change it from reverse" },
+        { "optimizer", "sgd", "optimizer sgd: a resumed run cannot change it from adam" },
+        { "seed", "5", "seed 5: a resumed run cannot change it" },
+        { "train-count", "61", "train-count 61: a resumed run cannot change it from 60" },
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         att_settings *settings = resumed(folder);
         small_set(settings, changes[i][0], changes[i][1]);
-        refused(settings, changes[i][2]);
+        assert_refused(settings, changes[i][2]);
     }
     att_settings *settings = resumed(folder);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     small_set(settings, "resume", path);
-    refused(settings, "lacks the tensor 'training.");
+    assert_refused(settings, "is missing: expected a checkpoint");
     folder_remove(folder);
 }
 
@@ -369,11 +374,11 @@ static void a_checkpoint_of_format_1_is_refused(void **state)
     assert_int_equal(att_bundle_meta_set(bundle, "attend.format", "1", NULL), ATT_OK);
     assert_int_equal(att_safetensors_save(bundle, path, NULL), ATT_OK);
     att_bundle_free(bundle);
-    refused(resumed(folder), "is a model of attend 0.1 (format 1)");
+    assert_refused(resumed(folder), "is a model of attend 0.1 (format 1)");
     folder_remove(folder);
 }
 
-static void files_that_have_changed_since_are_refused(void **state)
+static void a_resumed_run_refuses_changed_data(void **state)
 {
     (void)state;
     char folder[64], path[256];
@@ -397,11 +402,11 @@ static void files_that_have_changed_since_are_refused(void **state)
     run_to_the_end(settings, NULL, NULL);
     run_to_the_end(resumed(folder), NULL, NULL);
     assert_int_equal(att_file_save(path, texts[1], strlen(texts[1]), NULL), ATT_OK);
-    refused(resumed(folder), "other data");
+    assert_refused(resumed(folder), "was trained on different data");
     folder_remove(folder);
 }
 
-static void a_place_that_cannot_be_written_shows_before_the_first_step(void **state)
+static void a_path_that_cannot_be_written_fails_before_the_first_step(void **state)
 {
     (void)state;
     char folder[64];
@@ -442,7 +447,7 @@ static void failing_memory_fails_the_run_and_leaks_nothing(void **state)
     folder_remove(folder);
 }
 
-static void a_step_takes_no_new_memory(void **state)
+static void a_step_allocates_no_memory(void **state)
 {
     (void)state;
     char folder[64];
@@ -464,9 +469,9 @@ static void a_step_takes_no_new_memory(void **state)
     folder_remove(folder);
 }
 
-/* ---- telling */
+/* ---- the report */
 
-static void the_report_tells_of_data_model_and_memory(void **state)
+static void the_report_describes_data_model_and_memory(void **state)
 {
     (void)state;
     char folder[64];
@@ -513,21 +518,21 @@ static void paths_follow_from_the_task_and_from_the_checkpoint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_step_and_validation_is_told),
-        cmocka_unit_test(stopped_anywhere_and_resumed_by_its_checkpoint_alone_it_ends_the_same),
-        cmocka_unit_test(a_finished_run_goes_on_when_given_more_epochs),
+        cmocka_unit_test(every_step_and_validation_is_reported),
+        cmocka_unit_test(a_stopped_run_resumed_from_its_checkpoint_ends_the_same),
+        cmocka_unit_test(a_finished_run_continues_with_more_epochs),
         cmocka_unit_test(patience_ends_a_run_that_makes_no_progress),
-        cmocka_unit_test(the_highest_bleu_makes_the_model_where_that_is_asked_for),
+        cmocka_unit_test(best_metric_bleu_selects_the_model_with_the_highest_bleu),
         cmocka_unit_test(the_loss_falls),
-        cmocka_unit_test(an_exchange_sees_every_gradient_and_averages_over_all_processes),
-        cmocka_unit_test(a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files),
-        cmocka_unit_test(what_a_run_cannot_change_is_refused_when_it_is_resumed),
+        cmocka_unit_test(allreduce_sees_every_gradient_and_averages_over_all_processes),
+        cmocka_unit_test(a_nan_gradient_ends_the_run_and_keeps_the_files),
+        cmocka_unit_test(a_resumed_run_refuses_changed_settings),
         cmocka_unit_test(a_checkpoint_of_format_1_is_refused),
-        cmocka_unit_test(files_that_have_changed_since_are_refused),
-        cmocka_unit_test(a_place_that_cannot_be_written_shows_before_the_first_step),
+        cmocka_unit_test(a_resumed_run_refuses_changed_data),
+        cmocka_unit_test(a_path_that_cannot_be_written_fails_before_the_first_step),
         cmocka_unit_test(failing_memory_fails_the_run_and_leaks_nothing),
-        cmocka_unit_test(a_step_takes_no_new_memory),
-        cmocka_unit_test(the_report_tells_of_data_model_and_memory),
+        cmocka_unit_test(a_step_allocates_no_memory),
+        cmocka_unit_test(the_report_describes_data_model_and_memory),
         cmocka_unit_test(paths_follow_from_the_task_and_from_the_checkpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The state of a run: what counts as better, and that JSON keeps every bit of it. */
+/* The training state: which validation is the best, and JSON that keeps every bit. */
 #include "train/training_state.h"
 
 #include "failing_memory.h"
@@ -17,14 +17,14 @@ static att_validation validation(double errors, double exact, double loss)
     };
 }
 
-static bool note(att_training_state *state, att_validation row, att_best_metric by)
+static bool add(att_training_state *state, att_validation row, att_best_metric by)
 {
     bool better;
     assert_int_equal(att_training_state_add_validation(state, &row, by, &better, NULL), ATT_OK);
     return better;
 }
 
-static void the_best_is_judged_by_what_was_asked(void **state)
+static void the_best_validation_depends_on_the_metric(void **state)
 {
     (void)state;
     static const struct {
@@ -36,14 +36,14 @@ static void the_best_is_judged_by_what_was_asked(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         att_training_state run = { 0 };
         assert_null(att_training_state_best(&run));
-        assert_true(note(&run, validation(0.2, 0.6, 1.0), cases[i].by));
-        assert_int_equal(note(&run, validation(0.1, 0.5, 1.5), cases[i].by), cases[i].better);
+        assert_true(add(&run, validation(0.2, 0.6, 1.0), cases[i].by));
+        assert_int_equal(add(&run, validation(0.1, 0.5, 1.5), cases[i].by), cases[i].better);
         assert_int_equal(run.best_validation, cases[i].better ? 2 : 1);
         att_training_state_free(&run);
     }
 }
 
-static void the_highest_bleu_is_the_best_and_none_at_all_is_the_worst(void **state)
+static void the_highest_bleu_is_the_best_and_a_missing_one_the_worst(void **state)
 {
     (void)state;
     static const struct {
@@ -52,35 +52,36 @@ static void the_highest_bleu_is_the_best_and_none_at_all_is_the_worst(void **sta
     } rows[] = { { NAN, true }, { 3, true }, { NAN, false }, { 2, false }, { 4, true } };
     att_training_state run = { 0 };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        att_validation row = validation(0.5, 0.5, 1 + (double)i); /* the loss says otherwise */
+        att_validation row =
+            validation(0.5, 0.5, 1 + (double)i); /* the loss gives the opposite order */
         row.bleu = rows[i].bleu;
-        assert_int_equal(note(&run, row, ATT_BEST_METRIC_BLEU), rows[i].better);
+        assert_int_equal(add(&run, row, ATT_BEST_METRIC_BLEU), rows[i].better);
     }
     att_training_state_free(&run);
 }
 
-static void of_equal_scores_the_smaller_loss_is_better_and_an_equal_one_is_not(void **state)
+static void among_equal_scores_only_a_smaller_loss_is_better(void **state)
 {
     (void)state;
     att_training_state run = { 0 };
-    assert_true(note(&run, validation(0, 1, 0.5), ATT_BEST_METRIC_TOKENS));
-    assert_false(note(&run, validation(0, 1, 0.5), ATT_BEST_METRIC_TOKENS));
-    assert_true(note(&run, validation(0, 1, 0.4), ATT_BEST_METRIC_TOKENS));
+    assert_true(add(&run, validation(0, 1, 0.5), ATT_BEST_METRIC_TOKENS));
+    assert_false(add(&run, validation(0, 1, 0.5), ATT_BEST_METRIC_TOKENS));
+    assert_true(add(&run, validation(0, 1, 0.4), ATT_BEST_METRIC_TOKENS));
     assert_int_equal(run.best_validation, 3);
     att_training_state_free(&run);
 }
 
-static void a_validation_starts_the_loss_of_training_anew(void **state)
+static void a_validation_resets_the_training_loss(void **state)
 {
     (void)state;
     att_training_state run = { .interval_loss = 3, .interval_tokens = 4, .interval_correct = 2 };
-    note(&run, validation(1, 0, 1), ATT_BEST_METRIC_LOSS);
+    add(&run, validation(1, 0, 1), ATT_BEST_METRIC_LOSS);
     assert_true(run.interval_loss == 0);
     assert_int_equal(run.interval_tokens + run.interval_correct, 0);
     att_training_state_free(&run);
 }
 
-/* Numbers whose shortest decimal form is as long as it gets. */
+/* Numbers that need the longest decimal form. */
 static att_training_state filled(void)
 {
     att_training_state run = { .step = 123,
@@ -106,8 +107,9 @@ static att_training_state filled(void)
                                0.3 * i,
                                1e308 / (i + 1),
                                i % 2 == 0 ? 100 / (i + 3.0) : NAN,
-                               i % 3 == 0 ? 2.0 / (i + 1) : NAN };
-        note(&run, row, ATT_BEST_METRIC_LOSS);
+                               i % 3 == 0 ? 2.0 / (i + 1) : NAN,
+                               0 }; /* the perplexity is computed from the loss */
+        add(&run, row, ATT_BEST_METRIC_LOSS);
     }
     run.interval_loss = 1e-300 / 3;
     run.averaged_checkpoints = 3;
@@ -135,8 +137,8 @@ static void json_keeps_every_bit(void **state)
     att_string_free(&again);
 }
 
-/* The record with `from` replaced by `to`. */
-static void refused(const char *from, const char *to, const char *expected)
+/* Refuses the JSON of the state with `from` replaced by `to`. */
+static void assert_refused(const char *from, const char *to, const char *expected)
 {
     att_training_state run = filled(), back;
     att_string json = { 0 }, changed = { 0 };
@@ -158,21 +160,23 @@ static void refused(const char *from, const char *to, const char *expected)
     att_string_free(&changed);
 }
 
-static void a_damaged_record_is_refused_by_what_is_wrong(void **state)
+static void invalid_json_is_refused_with_the_reason(void **state)
 {
     (void)state;
-    refused("\"epoch\":4", "\"epoch\":-4", "the training state: a counter is negative");
-    refused(
+    assert_refused("\"epoch\":4", "\"epoch\":-4", "the training state: a counter is negative");
+    assert_refused(
         "\"epoch_batch\":5", "\"epoch_batch\":5.5",
         "the training state: expected a whole number for \"epoch_batch\", found a number with ");
-    refused("\"since_loss\":", "\"loss_since\":",
-            "the training state: expected a number for \"since_loss\", which is missing");
-    refused("\"best_validation\":50", "\"best_validation\":51",
-            "the training state: the best validation is number 51, but there are only 50");
-    refused("\"history\":[", "\"history\":[3,",
-            "the training state: expected an object for \"history\"[0], found a whole number");
-    refused("{", "[", "the training state: line 1, column 9: expected ',' or ']', found ':'");
-    refused("\"resume\":{", "\"steps\":1,\"resume\":{", "has the key \"steps\" twice");
+    assert_refused("\"since_loss\":", "\"loss_since\":",
+                   "the training state: expected a number for \"since_loss\", which is missing");
+    assert_refused("\"best_validation\":50", "\"best_validation\":51",
+                   "the training state: the best validation is number 51, but there are only 50");
+    assert_refused(
+        "\"history\":[", "\"history\":[3,",
+        "the training state: expected an object for \"history\"[0], found a whole number");
+    assert_refused("{", "[",
+                   "the training state: line 1, column 9: expected ',' or ']', found ':'");
+    assert_refused("\"resume\":{", "\"steps\":1,\"resume\":{", "has the key \"steps\" twice");
 }
 
 static att_status write_state(void *context)
@@ -222,12 +226,12 @@ static void a_number_that_json_cannot_represent_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_is_judged_by_what_was_asked),
-        cmocka_unit_test(the_highest_bleu_is_the_best_and_none_at_all_is_the_worst),
-        cmocka_unit_test(of_equal_scores_the_smaller_loss_is_better_and_an_equal_one_is_not),
-        cmocka_unit_test(a_validation_starts_the_loss_of_training_anew),
+        cmocka_unit_test(the_best_validation_depends_on_the_metric),
+        cmocka_unit_test(the_highest_bleu_is_the_best_and_a_missing_one_the_worst),
+        cmocka_unit_test(among_equal_scores_only_a_smaller_loss_is_better),
+        cmocka_unit_test(a_validation_resets_the_training_loss),
         cmocka_unit_test(json_keeps_every_bit),
-        cmocka_unit_test(a_damaged_record_is_refused_by_what_is_wrong),
+        cmocka_unit_test(invalid_json_is_refused_with_the_reason),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_number_that_json_cannot_represent_is_refused),
     };

@@ -56,20 +56,20 @@ static void seq2seq_end(const att_validation *best)
 
 static void lm_columns(const att_validation *row)
 {
-    printf(" %9.4f %10.3f", row->bits_per_character, exp(row->loss));
+    printf(" %9.4f %10.3f", row->bits_per_character, row->perplexity);
 }
 
 static void lm_log(FILE *log, const att_validation *row)
 {
     log_real(log, "token_accuracy", row->accuracy);
     log_real(log, "bits_per_character", row->bits_per_character);
-    log_real(log, "perplexity", exp(row->loss));
+    log_real(log, "perplexity", row->perplexity);
 }
 
 static void lm_end(const att_validation *best)
 {
     printf("loss %.4f, %.4f bits per character, perplexity %.3f (epoch %lld)\n", best->loss,
-           best->bits_per_character, exp(best->loss), (long long)best->epoch);
+           best->bits_per_character, best->perplexity, (long long)best->epoch);
 }
 
 static void classifier_columns(const att_validation *row)

@@ -197,8 +197,10 @@ static void the_json_of_an_output_has_everything(void **state)
     att_string out = { 0 };
     assert_int_equal(att_output_json(&out, att_outputs_get(outputs, 0), NULL), ATT_OK);
     assert_memory_equal(out.data, "{\"text\":\"a\",\"score\":-", 21);
-    assert_non_null(strstr(out.data, ",\"truncated\":false,\"unknown_tokens\":0,\"source_tokens\":[\"a\"],\"target_tokens\":"
-                                     "[\"a\",\"<end>\"],\"token_scores\":[-"));
+    assert_non_null(strstr(
+        out.data,
+        ",\"truncated\":false,\"unknown_tokens\":0,\"source_tokens\":[\"a\"],\"target_tokens\":"
+        "[\"a\",\"<end>\"],\"token_scores\":[-"));
     assert_non_null(strstr(out.data, ",\"attention\":[[1],[1]]}\n"));
     att_string_free(&out);
     att_outputs_free(outputs);

@@ -59,13 +59,13 @@ extern "C" {
  *   att_decoding_options decoding = ATT_INIT(att_decoding_options);
  *   decoding.beam = 5; */
 #ifdef __cplusplus
-extern "C++" template <typename type> type att_init_sized(void)
+extern "C++" template <typename type> type att_sized_init(void)
 {
     type made = type();
     made.size = sizeof made;
     return made;
 }
-#define ATT_INIT(type) att_init_sized<type>()
+#define ATT_INIT(type) att_sized_init<type>()
 #else
 #define ATT_INIT(type)                                                                             \
     {                                                                                              \
@@ -82,7 +82,6 @@ extern "C++" template <typename type> type att_init_sized(void)
 ATT_API const char *att_version(void);
 
 /* ---------------------------------------------------------------- 1. Status, errors, progress */
-
 typedef enum att_status {
     ATT_OK = 0,
     ATT_BAD_INPUT,   /* a file, text or argument that cannot be used as it is */
@@ -97,16 +96,14 @@ typedef enum att_status {
  * mean nothing; `excerpt` holds the line with the error and a caret beneath, or is empty. */
 typedef struct att_error {
     att_status status;
-    int line;
-    int column;
+    int line, column;
     char place[256];
     char message[768];
     char excerpt[512];
 } att_error;
 
-/* The name of a status: "ok", "bad input", … */
+/* "ok", "bad input", … */
 ATT_API const char *att_status_name(att_status status);
-
 /* The one of `count` known words that `word` was probably meant to be, ignoring case, or NULL where
  * no word is near: for "did you mean" in messages. */
 ATT_API const char *att_suggest(const char *word, const char *const *known, size_t count);
@@ -130,62 +127,48 @@ typedef bool att_callback(void *context, const att_progress *progress);
 ATT_API void att_callback_set(att_callback *callback, void *context);
 
 /* ---------------------------------------------------------------- 2. Strings and files */
-
 /* A growing string. Start from {0}; `data`, once not NULL, always ends in a zero byte that
  * `length` does not count. */
 typedef struct att_string {
     char *data;
-    size_t length;
-    size_t capacity;
+    size_t length, capacity;
 } att_string;
 
 /* Appends bytes. A failed allocation leaves the string as it was. */
 ATT_API att_status att_string_append(att_string *text, const char *bytes, size_t length);
 ATT_API void att_string_free(att_string *text);
 
-/* Writes a file beside `path`, flushes it and renames it into place, so that no reader and no power
- * failure ever meets half of it; all `_save` calls do this. A file that was there keeps its mode; a
- * device or FIFO such as /dev/stdout is written to directly. */
+/* Writes a file beside `path`, flushes it and renames it into place, as all `_save` calls do:
+ * nobody ever reads half of it. Its mode is kept. A device or FIFO is written to directly. */
 ATT_API att_status att_file_save(const char *path, const void *bytes, size_t size, att_error *err);
 
 /* ---------------------------------------------------------------- 3. Memory, threads, machine */
-
 /* An allocator for all memory that the library itself allocates. (Optional libraries that decode
  * images and .npz files use malloc().) Threads call both functions at the same time. */
 typedef struct att_allocator {
     size_t size;
-
-    /* Returns `bytes` (> 0) bytes aligned to `alignment`, a power of two of 64 or more, or NULL
-     * where there is no memory; the library then returns ATT_NO_MEMORY. */
+    /* `bytes` (> 0) bytes aligned to `alignment`, a power of two from 64 on; NULL: no memory */
     void *(*allocate)(void *user_data, size_t bytes, size_t alignment);
-
-    /* Releases a block that allocate() returned; never called with NULL. */
-    void (*release)(void *user_data, void *block);
-
-    void *user_data; /* passed to both */
+    void (*release)(void *user_data, void *block); /* `block` is never NULL */
+    void *user_data;
 } att_allocator;
 
 /* Replaces the allocator of the process, which otherwise is posix_memalign() and free() with huge
- * pages for large blocks. The struct is copied. It can be set once, before the library has
- * allocated anything and while no other thread calls the library; otherwise, or where a function is
- * missing, the call returns ATT_BAD_INPUT and changes nothing. */
+ * pages for large blocks. The struct is copied. ATT_BAD_INPUT if the library has allocated anything
+ * before, or if a function is missing. No other thread may call the library meanwhile. */
 ATT_API att_status att_allocator_set(const att_allocator *allocator, att_error *err);
 
-/* Threads used by calls from now on; 0: as many as the process may use. The environment variable
+/* Threads of later calls; 0: as many as the process may use. The environment variable
  * ATTEND_THREADS sets the start value. Not to be changed while another thread is inside a call. */
 ATT_API void att_threads_set(int count);
 ATT_API int att_threads_get(void);
 
-/* The instruction set in use: "scalar", "avx2" or "avx512". The environment variable ATTEND_CPU
- * selects one that the machine has. */
+/* The instruction set in use: "scalar", "avx2" or "avx512". ATTEND_CPU selects one that the machine
+ * has; the check reports a value of ATTEND_CPU or ATTEND_THREADS that the library has to ignore. */
 ATT_API const char *att_cpu_name(void);
-
-/* Checks that ATTEND_CPU and ATTEND_THREADS, where set, name something that the machine has. A
- * program calls this at its start; the library itself ignores values that it cannot use. */
 ATT_API att_status att_cpu_check(att_error *err);
 
 /* ---------------------------------------------------------------- 4. Tensors and their files */
-
 #define ATT_MAX_RANK 8
 
 /* Element types. The 16-bit types are for storage: att_tensor_* functions and attention's query,
@@ -204,43 +187,34 @@ typedef struct att_tensor {
     void *data;
     att_dtype dtype;
     int rank;
-    int64_t shape[ATT_MAX_RANK];
-    int64_t stride[ATT_MAX_RANK];
+    int64_t shape[ATT_MAX_RANK], stride[ATT_MAX_RANK];
     void *owned;
 } att_tensor;
 
 /* Makes a tensor of zeros, row-major. Release with att_tensor_free(). */
 ATT_API att_status att_tensor_new(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
                                   att_error *err);
-
 /* Releases the block of an owning tensor and clears it; a view is only cleared. */
 ATT_API void att_tensor_free(att_tensor *tensor);
-
 /* A row-major view of `data`. */
 ATT_API att_tensor att_tensor_view(const void *data, att_dtype dtype, int rank,
                                    const int64_t *shape);
-
 /* `count` entries of dimension `dim` from `start` on, as a view. */
 ATT_API att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int64_t start,
                                     int64_t count, att_error *err);
-
 /* Dimensions `a` and `b` exchanged, as a view. */
 ATT_API att_status att_tensor_transpose(att_tensor *out, const att_tensor *in, int a, int b,
                                         att_error *err);
-
 /* The same elements in another shape, as a view; the input must be row-major without gaps. */
 ATT_API att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int rank,
                                       const int64_t *shape, att_error *err);
-
 /* A row-major copy, converted to `dtype`. */
 ATT_API att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dtype dtype,
                                    att_error *err);
-
 /* The number of elements; -1 for a broadcast view of more than an int64_t can count. */
 ATT_API int64_t att_tensor_count(const att_tensor *tensor);
 
-/* Access to one element, for small work and tests; `index` has one entry per dimension, in range.
- */
+/* One element, for small work and tests; `index` has one entry per dimension, in range. */
 ATT_API double att_tensor_get(const att_tensor *tensor, const int64_t *index);
 ATT_API void att_tensor_set(att_tensor *tensor, const int64_t *index, double value);
 
@@ -251,14 +225,12 @@ ATT_API void att_tensor_set(att_tensor *tensor, const int64_t *index, double val
 ATT_API att_status att_npy_load(att_tensor *out, const char *path, att_error *err);
 ATT_API att_status att_npy_read(att_tensor *out, const void *bytes, size_t size, const char *name,
                                 att_error *err);
-
 /* Writes a .npy file (version 1.0), or appends its bytes to *out. */
 ATT_API att_status att_npy_save(const att_tensor *tensor, const char *path, att_error *err);
 ATT_API att_status att_npy_write(att_string *out, const att_tensor *tensor, att_error *err);
 
 /* A set of named tensors with text metadata: the contents of a .npz or .safetensors file. */
 typedef struct att_bundle att_bundle;
-
 ATT_API att_status att_bundle_new(att_bundle **out, att_error *err);
 ATT_API void att_bundle_free(att_bundle *bundle);
 
@@ -273,65 +245,54 @@ ATT_API att_status att_bundle_read(att_bundle **out, const void *bytes, size_t s
 ATT_API att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err);
 ATT_API att_status att_safetensors_write(att_string *out, const att_bundle *bundle,
                                          const char *name, att_error *err);
-
 /* Tensors in the order of the file (or of adding); `_get` returns NULL for an unknown name. */
 ATT_API size_t att_bundle_count(const att_bundle *bundle);
 ATT_API const char *att_bundle_name(const att_bundle *bundle, size_t index);
 ATT_API const att_tensor *att_bundle_at(const att_bundle *bundle, size_t index);
 ATT_API const att_tensor *att_bundle_get(const att_bundle *bundle, const char *name);
-
 /* Adds a copy of `tensor`; a name may be used once. */
 ATT_API att_status att_bundle_add(att_bundle *bundle, const char *name, const att_tensor *tensor,
                                   att_error *err);
-
 /* Text metadata; `_get` returns NULL for an unknown key. */
 ATT_API const char *att_bundle_meta_get(const att_bundle *bundle, const char *key);
 ATT_API att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *value,
                                        att_error *err);
 
 /* ---------------------------------------------------------------- 5. Matrix product */
-
-/* The function that is applied to each result as it is stored. */
 typedef enum att_activation {
     ATT_ACTIVATION_NONE,
     ATT_ACTIVATION_RELU,
     ATT_ACTIVATION_GELU, /* x Phi(x), exact */
     ATT_ACTIVATION_SILU, /* x sigmoid(x) */
     ATT_ACTIVATION_TANH,
-    ATT_ACTIVATION_SIGMOID,
+    ATT_ACTIVATION_SIGMOID
 } att_activation;
-
 typedef struct att_matmul_options {
     size_t size;
     bool add;               /* add to c; otherwise c is overwritten */
     const att_tensor *bias; /* [columns], added before the activation; NULL: none */
     att_activation activation;
 } att_matmul_options;
-
 /* c = activation(a b + bias): a [..., rows, depth], b [..., depth, columns], c [..., rows,
  * columns], all float; leading dimensions that a or b lacks, or that are 1 there, are repeated.
  * Transposes are views (att_tensor_transpose). One of b's last two dimensions must have stride 1,
  * and so must c's last; no stride is negative; c overlaps nothing else. `options` may be NULL.
  *
  * Each result is summed along the depth in blocks of 256, in each block by fused multiply-adds in
- * index order; the sums of blocks are added in order. So a row is the same bits alone or among
- * others, with b packed or not, at any number of threads and on any instruction set. */
+ * index order; the sums of blocks are added in order: the same bits however the work is divided. */
 ATT_API att_status att_matmul(att_tensor *c, const att_tensor *a, const att_tensor *b,
                               const att_matmul_options *options, att_error *err);
 
-/* A matrix b [depth, columns] laid out for products once, for use in many: the weights of a model.
- * It is a copy; changing b later does not change it. */
+/* A copy of a matrix b [depth, columns], laid out for use in many products. */
 typedef struct att_packed_matrix att_packed_matrix;
 ATT_API att_status att_packed_matrix_new(att_packed_matrix **out, const att_tensor *b,
                                          att_error *err);
 ATT_API void att_packed_matrix_free(att_packed_matrix *packed);
-
 /* The product with a packed b. It needs no memory and so does not fail on valid arguments. */
 ATT_API att_status att_matmul_packed(att_tensor *c, const att_tensor *a, const att_packed_matrix *b,
                                      const att_matmul_options *options, att_error *err);
 
 /* ---------------------------------------------------------------- 6. Attention */
-
 /* Attention has four places, each a choice: score, mask, normalize, combine. The order is
  *   score → scale → soft cap → bias → mask → normalize → dropout → combine;
  * docs/attention.md defines each with its formula. */
@@ -363,10 +324,8 @@ typedef enum att_normalizer {
     ATT_NORMALIZE_NONE,
 } att_normalizer;
 
-/* One block of a block mask: queries and keys counted in blocks from 0. */
 typedef struct att_block {
-    int64_t query;
-    int64_t key;
+    int64_t query, key; /* of a block mask: in blocks, from 0 */
 } att_block;
 
 /* The choices of an attention computation. All 0: dot score, softmax, no mask.
@@ -385,34 +344,28 @@ typedef struct att_attention_options {
     att_normalizer normalizer;
     double scale;    /* multiplies the score; 0: 1/sqrt(Kq) for the scaled score, otherwise 1 */
     double soft_cap; /* score becomes cap*tanh(score/cap), cap from 1e-30 to 1e30; 0: none */
-
-    bool causal;                  /* query i attends to keys ≤ i + offset */
-    int64_t offset;               /* position of query 0: the number of keys before it */
-    const int64_t *offsets;       /* [B], or [sequences] where packed: position of query 0 of each
-                                     sequence, for KV caches of different lengths; NULL: `offset` for
-                                     all. With offsets, `offset` must be 0 */
-    bool window;                  /* query i attends to keys from i+offset-window_left to
-                                     i+offset+window_right */
-    int64_t window_left;          /* negative: unlimited */
-    int64_t window_right;         /* negative: unlimited */
-    const int64_t *query_lengths; /* [B] queries in use, or NULL: all; the others get zeros */
-    const int64_t *key_lengths;   /* [B] keys in use, or NULL: all */
-    const att_block *blocks;      /* [block_count] blocks that may be attended to, or NULL: all */
+    bool causal;     /* query i attends to keys ≤ i + offset */
+    int64_t offset;  /* position of query 0: the number of keys before it */
+    const int64_t *offsets; /* [B], or [sequences] where packed: position of query 0 of each
+                               sequence, for KV caches of different lengths; NULL: `offset` for
+                               all. With offsets, `offset` must be 0 */
+    bool window;            /* query i attends to keys from i+offset-window_left to
+                               i+offset+window_right */
+    int64_t window_left, window_right; /* negative: unlimited */
+    const int64_t *query_lengths;      /* [B] queries in use, or NULL: all; the others get zeros */
+    const int64_t *key_lengths;        /* [B] keys in use, or NULL: all */
+    const att_block *blocks; /* [block_count] blocks that may be attended to, or NULL: all */
     int64_t block_count;
-    int64_t block_queries;        /* queries in a block */
-    int64_t block_keys;           /* keys in a block */
-    const uint8_t *mask;          /* dense mask, nonzero = may attend, or NULL */
-    int64_t mask_stride[4];       /* of b, h, i, j, in elements; 0 broadcasts */
-    int64_t sequences;            /* packed sequences; 0: not packed */
-    const int64_t *query_offsets; /* [sequences+1] start of each in T, last = T */
-    const int64_t *key_offsets;   /* [sequences+1] start of each in S, last = S */
-
+    int64_t block_queries, block_keys; /* queries and keys in a block */
+    const uint8_t *mask;               /* dense mask, nonzero = may attend, or NULL */
+    int64_t mask_stride[4];            /* of b, h, i, j, in elements; 0 broadcasts */
+    int64_t sequences;                 /* packed sequences; 0: not packed */
+    const int64_t *query_offsets;      /* [sequences+1] start of each in T, last = T */
+    const int64_t *key_offsets;        /* [sequences+1] start of each in S, last = S */
     double dropout; /* probability p that a weight is dropped; the rest are scaled by 1/(1-p) */
     uint64_t dropout_seed; /* the same seed, step and layer give the same draws on every machine */
-    uint64_t dropout_step;
-    uint64_t dropout_layer;
+    uint64_t dropout_step, dropout_layer;
 } att_attention_options;
-
 /* query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; H is a multiple of G (grouped-query
  * attention), and query head h uses head h/(H/G) of keys and values. Kq = Kk except for the
  * general, additive, concat and location scores. Any strides, so column vectors are a transposed
@@ -420,13 +373,8 @@ typedef struct att_attention_options {
  * results are those of the same values in float, converted a few rows at a time. Results and
  * gradients are float or double. B, T, S, K and M may be 0. NULL where not used. */
 typedef struct att_attention_inputs {
-    const att_tensor *query;
-    const att_tensor *key;
-    const att_tensor *value;
-    const att_tensor *score_w;
-    const att_tensor *score_u;
-    const att_tensor *score_b;
-    const att_tensor *score_v;
+    const att_tensor *query, *key, *value;
+    const att_tensor *score_w, *score_u, *score_b, *score_v;
     const att_tensor *bias;     /* [B|1,H|1,T|1,S|1], added after scale and soft cap */
     const att_tensor *alibi;    /* [H|1] slopes: adds -slope*|i + offset - j| */
     const att_tensor *relative; /* [H|1,2R+1]: adds table[clamp(j - i - offset, -R, R) + R] */
@@ -447,16 +395,9 @@ typedef struct att_attention_outputs {
 /* Gradients of a loss, each of the shape of its input and added to, not overwritten; NULL where not
  * wanted. None may overlap an input or be a broadcast view. */
 typedef struct att_attention_grads {
-    att_tensor *query;
-    att_tensor *key;
-    att_tensor *value;
-    att_tensor *score_w;
-    att_tensor *score_u;
-    att_tensor *score_b;
-    att_tensor *score_v;
-    att_tensor *bias;
-    att_tensor *alibi;
-    att_tensor *relative;
+    att_tensor *query, *key, *value;
+    att_tensor *score_w, *score_u, *score_b, *score_v;
+    att_tensor *bias, *alibi, *relative;
 } att_attention_grads;
 
 /* Attention at full speed. Float tensors are computed in tiles of queries and blocks of keys
@@ -484,8 +425,7 @@ ATT_API att_status att_attention_backward(const att_attention_options *options,
                                           const att_attention_grads *grads, void *workspace,
                                           att_error *err);
 
-/* Bytes of workspace of the forward or the backward; 0 where it needs none, or where the problem
- * is not valid. */
+/* Bytes of workspace of the forward or the backward; 0 also where the problem is not valid. */
 ATT_API size_t att_attention_workspace(const att_attention_options *options,
                                        const att_attention_inputs *in, bool backward);
 
@@ -501,29 +441,19 @@ ATT_API att_status att_attention_backward_reference(const att_attention_options 
                                                     const att_tensor *output_grad,
                                                     const att_attention_grads *grads,
                                                     att_error *err);
-
-/* The same result as matrix products, softmax(Q Kᵀ) V: the dot, scaled and general scores. It needs
- * memory for T·S; a masked value is multiplied by 0, so NaN there propagates. */
-ATT_API att_status att_attention_forward_matrix(const att_attention_options *options,
-                                                const att_attention_inputs *in,
-                                                const att_attention_outputs *out, att_error *err);
-
 /* Names as users write them ("scaled", "sparsemax"); NULL past the last. */
 ATT_API const char *att_score_name(att_score score);
 ATT_API const char *att_normalizer_name(att_normalizer normalizer);
 
 /* ---------------------------------------------------------------- 7. Worksheets and rendering */
-
 /* A worksheet (docs/worksheets.md) worked out: its trace of steps, checks and maps. */
 typedef struct att_sheet att_sheet;
-
 /* Works out the sheet in the file at `path`; `load` in it is relative to the file's folder. Or from
  * memory: `name` is the file in errors; `load` reads files in `folder`, or none if it is NULL. */
 ATT_API att_status att_sheet_load(att_sheet **out, const char *path, att_error *err);
 ATT_API att_status att_sheet_read(att_sheet **out, const char *text, size_t length,
                                   const char *name, const char *folder, att_error *err);
 ATT_API void att_sheet_free(att_sheet *sheet);
-
 /* Expectations and comparisons in the sheet, and how many of them failed. */
 ATT_API size_t att_sheet_checks(const att_sheet *sheet);
 ATT_API size_t att_sheet_failures(const att_sheet *sheet);
@@ -532,20 +462,19 @@ ATT_API size_t att_sheet_failures(const att_sheet *sheet);
  * and in `excerpt` the statement as written. Past the last, *out is cleared. */
 ATT_API void att_sheet_failure_get(att_error *out, const att_sheet *sheet, size_t index);
 
-/* The files that `load` and `compare` named: paths as they were opened, in order, with repetitions.
- * A program that writes results must not overwrite them. */
+/* The paths of files that `load` and `compare` opened, in order, with repetitions. */
 ATT_API size_t att_sheet_file_count(const att_sheet *sheet);
 ATT_API const char *att_sheet_file_get(const att_sheet *sheet, size_t index);
 
+/* Text is for a terminal; an HTML page is self-contained. */
 typedef enum att_format {
-    ATT_FORMAT_TEXT, /* for a terminal */
+    ATT_FORMAT_TEXT,
     ATT_FORMAT_MARKDOWN,
     ATT_FORMAT_LATEX,
-    ATT_FORMAT_HTML, /* a self-contained page */
+    ATT_FORMAT_HTML,
     ATT_FORMAT_JSON,
-    ATT_FORMAT_SVG,
+    ATT_FORMAT_SVG
 } att_format;
-
 typedef enum att_color { ATT_COLOR_NONE, ATT_COLOR_256, ATT_COLOR_TRUE } att_color;
 
 /* Options of every `_render` call; each uses those that its format and object have a meaning for.
@@ -562,14 +491,12 @@ typedef struct att_render_options {
     int width;        /* text and SVG: columns; 0: 100 */
     bool flat;        /* SVG maps: for rasterizers, one path per color and no data per cell */
 } att_render_options;
-
 /* Appends the sheet. An `only` that names no step, or a row or a head that no matrix has, is
  * ATT_BAD_INPUT. Text, Markdown, LaTeX, HTML, JSON. */
 ATT_API att_status att_sheet_render(att_string *out, const att_sheet *sheet,
                                     const att_render_options *options, att_error *err);
 
-/* Several sheets as one document: text and Markdown one after the other, each under its name; one
- * LaTeX or HTML document with a part for each; JSON is always an array of sheets. `only`, `row` and
+/* Several sheets as one document with a part for each; JSON is always an array. `only`, `row` and
  * `head` must occur in one of them. */
 ATT_API att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, size_t count,
                                      const att_render_options *options, att_error *err);
@@ -579,8 +506,7 @@ ATT_API att_status att_sheets_render(att_string *out, const att_sheet *const *sh
 typedef struct att_map {
     const char *title; /* or NULL */
     int64_t panels;    /* heads */
-    int64_t queries;
-    int64_t keys;
+    int64_t queries, keys;
     const double *weights;           /* [panels, queries, keys] */
     const uint8_t *allowed;          /* [panels, queries, keys], 0 where masked; or NULL */
     const char *const *query_labels; /* [queries], UTF-8; or NULL: numbers */
@@ -591,7 +517,6 @@ typedef struct att_map {
 } att_map;
 ATT_API att_status att_map_render(att_string *out, const att_map *map,
                                   const att_render_options *options, att_error *err);
-
 /* The maps that `plot` lines of a sheet asked for. */
 ATT_API size_t att_sheet_map_count(const att_sheet *sheet);
 ATT_API const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index);
@@ -628,7 +553,6 @@ ATT_API att_status att_plot_render(att_string *out, const att_plot *plot,
                                    const att_render_options *options, att_error *err);
 
 /* ---------------------------------------------------------------- 8. Settings */
-
 /* Every choice of training is one row of one table. On the command line of `attend train` it is
  * `--key value`, in a config file `key = value`, and a model file stores all of them. */
 typedef enum att_setting_type {
@@ -638,15 +562,13 @@ typedef enum att_setting_type {
     ATT_SETTING_TEXT,    /* any text except the empty one */
     ATT_SETTING_FLAG,    /* "yes" or "no" */
 } att_setting_type;
-
 typedef struct att_setting {
     const char *key;   /* "train-count" */
     const char *group; /* rows of a group follow each other */
     att_setting_type type;
     const char *placeholder; /* name of its value in help, "FILE"; NULL for a flag */
     const char *help;        /* one line of help */
-    double min;
-    double max;
+    double min, max;
     const char *const *choices; /* NULL-terminated, or NULL */
 } att_setting;
 
@@ -654,13 +576,11 @@ typedef struct att_setting {
 ATT_API size_t att_setting_count(void);
 ATT_API const att_setting *att_setting_get(size_t index);
 ATT_API const att_setting *att_setting_find(const char *key);
-
 /* Whether a task uses a setting: `alphabet` has no meaning where pairs come from files. */
 ATT_API bool att_setting_applies(const att_setting *setting, const char *task);
 
 /* A value for every row. */
 typedef struct att_settings att_settings;
-
 /* The defaults of a task; NULL: those of `pairs`, until a task is set. */
 ATT_API att_status att_settings_new(att_settings **out, const char *task, att_error *err);
 ATT_API void att_settings_free(att_settings *settings);
@@ -669,27 +589,22 @@ ATT_API void att_settings_free(att_settings *settings);
  * message about an unknown key names the nearest one. */
 ATT_API att_status att_settings_set(att_settings *settings, const char *key, const char *value,
                                     att_error *err);
-
 /* Appends the value of a key, as it could be set; nothing for a text that was not given. */
 ATT_API att_status att_settings_get(att_string *out, const att_settings *settings, const char *key,
                                     att_error *err);
 
 /* Sets what a config file says, in a file or in memory: one `key = value` per line; `#` starts a
- * comment, and a value with spaces at its ends or a `#` is in double quotes. Of two files the later
- * wins; what att_settings_set() has set stays. On failure *err names the line; lines before it have
- * been set. */
+ * comment, and a value with spaces at its ends or a `#` is in double quotes. Later files win;
+ * att_settings_set() wins over files. On failure *err names the line; lines before it are set. */
 ATT_API att_status att_settings_load(att_settings *settings, const char *path, att_error *err);
 ATT_API att_status att_settings_read(att_settings *settings, const char *text, size_t length,
                                      const char *name, att_error *err);
-
 /* Whether the settings fit together; if not, *err names the two that contradict each other. */
 ATT_API att_status att_settings_check(const att_settings *settings, att_error *err);
-
 /* Whether the task and the architecture of these settings use a setting. */
 ATT_API bool att_settings_applies(const att_settings *settings, const att_setting *setting);
 
 /* ---------------------------------------------------------------- 9. Metrics */
-
 /* A measure of how well outputs agree with references. */
 typedef struct att_metric {
     const char *name;  /* "bleu" */
@@ -707,10 +622,8 @@ typedef struct att_hypotheses {
     const char *const *hypotheses;        /* [count] */
     const char *const *const *references; /* [reference_count][count]; NULL where a line has fewer,
                                              but each has one */
-    size_t count;
-    size_t reference_count;
+    size_t count, reference_count;
 } att_hypotheses;
-
 typedef struct att_metric_options {
     size_t size;
     const char *tokenizer; /* words of BLEU: "13a", "none", "char" or "intl"; NULL: 13a */
@@ -718,12 +631,9 @@ typedef struct att_metric_options {
     int64_t resamples;     /* bootstrap resamples of the lines, for intervals; 0: none */
     uint64_t seed;         /* of the bootstrap */
 } att_metric_options;
-
-/* Contains 95 % of the bootstrap resamples; NaN without them. */
 typedef struct att_interval {
-    double low, high;
+    double low, high; /* contains 95 % of the bootstrap resamples; NaN without them */
 } att_interval;
-
 typedef struct att_metric_score {
     const att_metric *metric;
     double value; /* of 100; error rates and CIDEr may exceed that */
@@ -731,9 +641,7 @@ typedef struct att_metric_score {
     const char
         *signature; /* how it was computed: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…" */
 } att_metric_score;
-
 typedef struct att_metric_scores att_metric_scores;
-
 /* Scores hypotheses by the metrics of `names`. BLEU, chrF and TER are those of sacreBLEU with its
  * defaults (docs/metrics.md). With several references each line may agree with any of them. A line
  * that is not UTF-8 is ATT_BAD_INPUT; err->place says in which text and err->line, from 1, where.
@@ -742,7 +650,6 @@ ATT_API att_status att_metrics_score(att_metric_scores **out, const char *const 
                                      size_t count, const att_hypotheses *texts,
                                      const att_metric_options *options, att_error *err);
 ATT_API void att_metric_scores_free(att_metric_scores *scores);
-
 /* The score of names[index]; NULL past the last. And the number of lines that were scored. */
 ATT_API const att_metric_score *att_metric_scores_get(const att_metric_scores *scores,
                                                       size_t index);
@@ -756,12 +663,10 @@ ATT_API att_status att_metrics_score_files(att_metric_scores **out, const char *
                                            const att_metric_options *options, att_error *err);
 
 /* ---------------------------------------------------------------- 10. Models */
-
 /* A model: settings, vocabularies and parameters, stored in one .safetensors file. It is loaded,
  * read or built, used by any number of threads, and freed. What a call needs besides (tapes, KV
  * caches, beams, tokenizer caches) belongs to the call, or to an att_session. */
 typedef struct att_model att_model;
-
 /* What a model does, which is decided by the task that it was trained for. */
 typedef enum att_model_type {
     ATT_MODEL_SEQ2SEQ,    /* a line in, a line out */
@@ -778,27 +683,22 @@ ATT_API att_status att_model_load(att_model **out, const char *path, att_error *
 ATT_API att_status att_model_read(att_model **out, const void *bytes, size_t size, const char *name,
                                   att_error *err);
 ATT_API void att_model_free(att_model *model);
-
 /* Writes the file of a model, or appends its bytes to *out. */
 ATT_API att_status att_model_save(const att_model *model, const char *path, att_error *err);
 ATT_API att_status att_model_write(att_string *out, const att_model *model, att_error *err);
-
 ATT_API att_model_type att_model_type_get(const att_model *model);
 
-/* Appends a description: settings, parameters and the training record, as text or as one line of
- * JSON. */
+/* Appends settings, parameters and the training record, as text or as one line of JSON. */
 ATT_API att_status att_model_info(att_string *out, const att_model *model, bool json,
                                   att_error *err);
 
-/* The tokens of a vocabulary, in the order of their ids. */
 typedef struct att_token_list {
-    const char *const *tokens; /* [count] */
+    const char *const *tokens; /* [count] in the order of their ids */
     size_t count;
 } att_token_list;
 
-/* Builds a model with the initial values of training, for these settings, which are copied, and
- * tokens. A model that does not read tokens (LM, captions) has no source vocabulary: `source` may
- * be NULL. */
+/* Builds a model with the initial values of training, from settings (copied) and tokens. `source`
+ * is NULL for models that do not read lines (LM, captions). */
 ATT_API att_status att_model_build(att_model **out, const att_settings *settings,
                                    const att_token_list *source, const att_token_list *target,
                                    att_error *err);
@@ -810,14 +710,12 @@ ATT_API const char *att_model_tensor_name(const att_model *model, size_t index);
 ATT_API att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,
                                         att_error *err);
 
-/* A new model, equal to `model` except for the parameters in `tensors`, which have the names and
- * shapes of parameters. So a model is set by hand: build it, put the values into a bundle
- * (att_bundle_add), and replace. */
+/* A new model, equal to `model` except for the parameters in `tensors`, by name: so a built model
+ * is given values. */
 ATT_API att_status att_model_replace_tensors(att_model **out, const att_model *model,
                                              const att_bundle *tensors, att_error *err);
 
 /* ---- the tokenizer and the vocabularies of a model */
-
 /* Token ids that every vocabulary has; its own tokens follow from ATT_TOKEN_FIRST on. */
 enum {
     ATT_TOKEN_PAD = -1,  /* beyond the end of a sequence; in no vocabulary */
@@ -839,21 +737,18 @@ ATT_API int32_t att_model_vocab_size(const att_model *model, att_side side);
  * BPE token has "▁" for a space and "<0xE2>" for a byte that is not a character. NULL for an id
  * that the vocabulary lacks. */
 ATT_API const char *att_model_token(const att_model *model, att_side side, int32_t id);
-
 /* The id of a token as att_model_token() displays it (of `length` bytes), or -1. */
 ATT_API int32_t att_model_token_id(const att_model *model, att_side side, const char *token,
                                    size_t length);
 
 /* The tokens of a text: ids, pieces and byte offsets. */
 typedef struct att_encoded_text att_encoded_text;
-
 /* Encodes a line without its line end (a whole text with line ends, for language models) as the
  * model itself does. ATT_BAD_INPUT where it is not UTF-8. */
 ATT_API att_status att_model_encode(att_encoded_text **out, const att_model *model, att_side side,
                                     const char *text, size_t length, att_error *err);
 ATT_API void att_encoded_text_free(att_encoded_text *encoded);
 ATT_API size_t att_encoded_text_count(const att_encoded_text *encoded);
-
 /* The ids, [att_encoded_text_count()]. */
 ATT_API const int32_t *att_encoded_text_ids(const att_encoded_text *encoded);
 
@@ -875,13 +770,9 @@ ATT_API att_status att_model_decode(att_string *out, const att_model *model, att
                                     const int32_t *ids, size_t count, att_error *err);
 
 /* ---------------------------------------------------------------- 11. Inference */
+/* One beam search serves all models that write (docs/running.md). `options` may be NULL. */
 
-/* One beam search serves all models that write (docs/running.md): seq2seq models for lines, caption
- * models for images, language models for prompts. Classifiers follow below. Calls take `options`
- * NULL for the defaults. */
-
-/* The divisor of the sum of an output's log-probabilities; n is its number of tokens, the end
- * included. Without it, beam search prefers short outputs. */
+/* The divisor of the sum of the log-probabilities of an output of n tokens, the end included. */
 typedef enum att_length_norm {
     ATT_LENGTH_MEAN, /* n^penalty */
     ATT_LENGTH_GNMT, /* ((5 + n) / 6)^penalty (Wu et al. 2016) */
@@ -910,11 +801,10 @@ typedef struct att_decoding_options {
     double top_p;       /* sample from the most probable tokens that sum to p; 0: all */
     uint64_t seed;      /* samples depend on the seed, the number of the line and the position */
 
-    att_model *const *ensemble; /* [ensemble_count] models that decode together with the first one:
-                                   the probability of a token is the mean over all models. Their */
-    size_t ensemble_count;      /* vocabularies must be equal */
+    att_model *const *ensemble; /* [ensemble_count] further models, with equal vocabularies: the
+ probability of a token is the mean over all models */
+    size_t ensemble_count;
 } att_decoding_options;
-
 /* What happens to a line with more than max_input_length tokens. */
 typedef enum att_input_overflow { ATT_OVERFLOW_REFUSE, ATT_OVERFLOW_TRUNCATE } att_input_overflow;
 
@@ -933,7 +823,6 @@ typedef struct att_generate_options {
     int64_t batch_size;  /* lines at a time; 0: automatic. It changes the speed alone */
     uint64_t first_line; /* number of the first line, for sampling */
 } att_generate_options;
-
 /* One output. Everything in it belongs to the att_outputs. */
 typedef struct att_output {
     const char *text;               /* the output as a line */
@@ -942,22 +831,19 @@ typedef struct att_output {
     bool truncated;                 /* it ended at max_output_length, not at the end token */
     int64_t unknown_tokens;         /* source tokens that the vocabulary lacks */
     int64_t truncated_input_tokens; /* source tokens beyond max_input_length, which were removed */
-    int64_t source_count;
-    int64_t target_count;             /* the end token included, where it was reached */
-    const char *const *source_tokens; /* [source_count] */
-    const char *const *target_tokens; /* [target_count] the end as "<end>" */
-    const double *token_scores;       /* [target_count] log-probability of each */
-    const double *weights;            /* [target_count, source_count] attention; NULL: none */
-    int64_t grid_rows, grid_columns;  /* of an image: its cells are the source, row by row; or 0 */
-    int64_t layers, heads;            /* of cross attention; 1 and 1 in an RNN */
-    const double *head_weights;       /* [layers, heads, target_count, source_count]; NULL: not
-                                         asked for */
-    int64_t alternative_count;        /* further outputs of the same source (n_best) */
+    int64_t source_count, target_count; /* the end token is counted, where it was reached */
+    const char *const *source_tokens;   /* [source_count] */
+    const char *const *target_tokens;   /* [target_count] the end as "<end>" */
+    const double *token_scores;         /* [target_count] log-probability of each */
+    const double *weights;              /* [target_count, source_count] attention; NULL: none */
+    int64_t grid_rows, grid_columns; /* of an image: its cells are the source, row by row; or 0 */
+    int64_t layers, heads;           /* of cross attention; 1 and 1 in an RNN */
+    const double *head_weights;      /* [layers, heads, target_count, source_count]; NULL: not
+                                        asked for */
+    int64_t alternative_count;       /* further outputs of the same source (n_best) */
     const struct att_output *const *alternatives; /* [alternative_count] the best first */
 } att_output;
-
 typedef struct att_outputs att_outputs;
-
 /* Generates outputs for `count` lines without line ends, several at a time. An output does not
  * depend on the other lines, their order or the number of threads; a line without tokens has an
  * empty output. A line that is not UTF-8 is ATT_BAD_INPUT, and err->line is its number from 1. */
@@ -965,7 +851,6 @@ ATT_API att_status att_model_generate(att_outputs **out, const att_model *model,
                                       const char *const *lines, size_t count,
                                       const att_generate_options *options, att_error *err);
 ATT_API void att_outputs_free(att_outputs *outputs);
-
 /* The number of lines, and the best output of one; NULL past the last. */
 ATT_API size_t att_outputs_count(const att_outputs *outputs);
 ATT_API const att_output *att_outputs_get(const att_outputs *outputs, size_t line);
@@ -977,30 +862,24 @@ ATT_API att_status att_model_caption(att_outputs **out, const att_model *model,
                                      const att_tensor *images, const att_generate_options *options,
                                      att_error *err);
 
-/* Loads image features for a model from a .npy file, multiplied by the model's setting
- * features-scale; `path` NULL: the validation images of its training, loaded or generated again.
- * Release with att_tensor_free(). */
+/* Loads image features from a .npy file, multiplied by the model's setting features-scale; `path`
+ * NULL: the validation images of its training, loaded or generated again. */
 ATT_API att_status att_model_images(att_tensor *out, const att_model *model, const char *path,
                                     att_error *err);
 
-/* The attention map of an output, with the tokens of both sides as labels. false where the output
- * has no attention. */
+/* The attention map of an output, with the tokens of both sides as labels; and of one layer, from 1
+ * (0: the last), with a panel for each head (all_heads). false where there is none. */
 ATT_API bool att_output_map(att_map *out, const att_output *output);
-
-/* The attention map of one layer, from 1 (0: the last), with a panel for each head. false where
- * all_heads was not set, or there is no such layer. */
 ATT_API bool att_output_layer_map(att_map *out, const att_output *output, int64_t layer);
 
-/* Appends pairs i-j, separated by spaces, in the order of j: output token j has its largest
- * attention at source token i, both from 0; the end token is left out. ATT_BAD_INPUT where the
- * output has no attention. */
+/* Appends pairs i-j, in the order of j: output token j, except the end, has its largest attention
+ * at source token i, both from 0. ATT_BAD_INPUT where the output has no attention. */
 ATT_API att_status att_output_alignment(att_string *out, const att_output *output, att_error *err);
-
 /* Appends an output as one line of JSON; docs/running.md lists the keys. */
 ATT_API att_status att_output_json(att_string *out, const att_output *output, att_error *err);
 
-/* Appends an output with attention as an HTML page: tokens with their probabilities, each of which
- * shows its attention when pointed at, the map (one of the two above), and a table. */
+/* Appends an output with attention as an HTML page: tokens that show their attention when pointed
+ * at, the map (one of the two above), and a table. */
 ATT_API att_status att_output_html(att_string *out, const att_output *output, const att_map *map,
                                    att_error *err);
 
@@ -1020,10 +899,9 @@ ATT_API att_status att_output_overlay_render(att_string *out, const att_output *
                                              const att_render_options *options, att_error *err);
 
 /* ---- sessions: decoding step by step, for a search of your own */
-
-/* A session encodes sources once and then decodes rows (hypotheses) token by token, with the
- * decoder's state (KV cache, RNN states) kept between the steps. The library's own beam search runs
- * on it. examples/own_search.c is a nucleus sampler on it. */
+/* A session encodes sources once and then decodes rows (hypotheses) token by token; it keeps the
+ * state of the decoder (KV cache, RNN states). The library's own beam search runs on it, and
+ * examples/own_search.c is a nucleus sampler. */
 typedef struct att_session att_session;
 
 typedef struct att_session_options {
@@ -1033,7 +911,6 @@ typedef struct att_session_options {
     bool attention;     /* steps return attention weights */
     bool hidden_states; /* steps return the decoder's hidden states */
 } att_session_options;
-
 /* A session with a model of type ATT_MODEL_SEQ2SEQ, ATT_MODEL_CAPTION or ATT_MODEL_LM, which must
  * outlive it, as those of the ensemble must. */
 ATT_API att_status att_session_new(att_session **out, const att_model *model,
@@ -1055,8 +932,7 @@ ATT_API att_status att_session_start_text(att_session *session, size_t rows, att
 /* The result of a step, borrowed until the next call with the session. */
 typedef struct att_session_output {
     size_t size; /* of this struct, as the library knows it */
-    int64_t rows;
-    int64_t vocab_size;
+    int64_t rows, vocab_size;
     const float *log_probs; /* [rows, vocab_size] of the next token */
     int64_t layers, heads, source_length;
     const float *attention; /* [rows, layers, heads, source_length] to the source, padded with
@@ -1081,13 +957,10 @@ ATT_API att_status att_session_step(att_session *session, int64_t rows, const in
 ATT_API att_status att_session_feed(att_session *session, int64_t rows, const int32_t *tokens,
                                     int64_t count, const att_session_output **out, att_error *err);
 
-/* The token to feed first: ATT_TOKEN_BOS, or for a language model without one the token after which
- * a text without a prompt starts. And the token that ends an output, or -1 where a text has no end.
- */
+/* The token to feed first (in a language model without ATT_TOKEN_BOS, the line end), the token that
+ * ends an output (-1 where a text has no end), and the size of the target vocabulary. */
 ATT_API int32_t att_session_start_token(const att_session *session);
 ATT_API int32_t att_session_end_token(const att_session *session);
-
-/* The size of the target vocabulary; its tokens are those of att_model_token(). */
 ATT_API int32_t att_session_vocab_size(const att_session *session);
 
 /* The sources: their number, the tokens of one (for images: cells), and token `index` of one as
@@ -1099,13 +972,11 @@ ATT_API const char *att_session_source_token(const att_session *session, int64_t
                                              int64_t index);
 
 /* ---- language models */
-
 typedef struct att_complete_options {
     size_t size;
     const att_decoding_options *decoding; /* NULL: greedy. Its length limits are ignored */
     int64_t max_new_tokens;               /* 0: 100 */
 } att_complete_options;
-
 /* Counts of a completion or of a scored text. Start from ATT_INIT(att_completion). */
 typedef struct att_completion {
     size_t size;
@@ -1136,9 +1007,7 @@ typedef struct att_score_options {
     att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
     size_t ensemble_count;
 } att_score_options;
-
-/* Calls on_token for each token of a text except the first, with its log-probability given the
- * tokens before it. Texts of tokens are their bytes as they are. */
+/* Calls on_token for each token of a text except the first, with its bytes as they are. */
 ATT_API att_status att_model_score_text(att_completion *out, const att_model *model,
                                         const char *text, size_t length,
                                         const att_score_options *options,
@@ -1146,7 +1015,6 @@ ATT_API att_status att_model_score_text(att_completion *out, const att_model *mo
                                         att_error *err);
 
 /* ---- classifiers */
-
 /* The labels of a classifier, from 0, the most frequent in training first. Models of other types
  * have none; past the last, NULL. */
 ATT_API size_t att_model_label_count(const att_model *model);
@@ -1158,11 +1026,9 @@ typedef struct att_classify_options {
     int64_t max_input_length; /* tokens of a line; 0: as many as the model supports */
     att_input_overflow input_overflow;
     int64_t batch_size;         /* lines at a time; 0: automatic. It changes the speed alone */
-    att_model *const *ensemble; /* [ensemble_count] models that classify together with the first
-                                   one: the probability of a label is the mean over all models. */
-    size_t ensemble_count;      /* Their vocabularies must be equal */
+    att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
+    size_t ensemble_count;
 } att_classify_options;
-
 /* The prediction for one line. Everything in it belongs to the att_predictions. */
 typedef struct att_prediction {
     const char *label_text; /* the most probable label; "" for a line without tokens */
@@ -1179,24 +1045,19 @@ typedef struct att_prediction {
     int64_t heads;              /* of the attention */
     const double *head_weights; /* [heads, token_count] */
 } att_prediction;
-
 typedef struct att_predictions att_predictions;
-
-/* Classifies `count` lines without line ends. A prediction does not depend on the other lines,
- * their order or the number of threads. Errors are those of att_model_generate(). */
+/* Classifies `count` lines, as att_model_generate() does. */
 ATT_API att_status att_model_classify(att_predictions **out, const att_model *model,
                                       const char *const *lines, size_t count,
                                       const att_classify_options *options, att_error *err);
 ATT_API void att_predictions_free(att_predictions *predictions);
 ATT_API size_t att_predictions_count(const att_predictions *predictions);
 ATT_API const att_prediction *att_predictions_get(const att_predictions *predictions, size_t index);
-
 /* Appends a prediction as one line of JSON; docs/running.md lists the keys. */
 ATT_API att_status att_prediction_json(att_string *out, const att_prediction *prediction,
                                        const att_model *model, att_error *err);
 
 /* ---- evaluation */
-
 /* An example of a dataset. All strings are UTF-8 and are copied. */
 typedef struct att_example {
     const char *source; /* source sentence, without a line end; NULL for captions and text */
@@ -1205,11 +1066,9 @@ typedef struct att_example {
     int64_t image;      /* captions: index of the image in the features, from 0 */
 } att_example;
 
-/* Gets the next example into *out, whose strings stay valid until the next call; false at the end
- * of the dataset. */
+/* Gets the next example, whose strings stay valid until the next call; false: there is none. */
 typedef bool att_example_iterator(void *context, att_example *out);
 
-/* Options of evaluation. The defaults: greedy decoding, no text metrics, no intervals. */
 typedef struct att_eval_options {
     size_t size;
     const att_decoding_options *decoding; /* NULL: greedy. For sampling, the number of a line is its
@@ -1223,13 +1082,11 @@ typedef struct att_eval_options {
     void *examples_context;
     const att_tensor *feature_values; /* features of captioned images, instead of a file */
 } att_eval_options;
-
 /* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
  * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */
 typedef struct att_seq2seq_eval {
     size_t size;
-    int64_t lines;
-    int64_t tokens;          /* of the references */
+    int64_t lines, tokens;   /* tokens of the references */
     double exact_match;      /* lines whose output equals the reference in every token */
     double token_accuracy;   /* tokens predicted under teacher forcing; end tokens included */
     double token_error_rate; /* insertions, deletions and substitutions per reference token */
@@ -1247,7 +1104,6 @@ ATT_API att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_
                                               const att_model *model, const char *path,
                                               const att_eval_options *options, att_string *notes,
                                               att_error *err);
-
 /* The text metrics that suit the outputs of a model: BLEU and chrF for words; for others none. */
 ATT_API const char *const *att_model_metrics(const att_model *model, size_t *count);
 
@@ -1255,8 +1111,7 @@ ATT_API const char *const *att_model_metrics(const att_model *model, size_t *cou
  * Start from ATT_INIT(att_lm_eval). */
 typedef struct att_lm_eval {
     size_t size;
-    int64_t tokens;
-    int64_t characters;
+    int64_t tokens, characters;
     int64_t unknown_tokens; /* tokens that the vocabulary lacks */
     double loss;            /* nats per token */
     double bits_per_character;
@@ -1273,7 +1128,6 @@ ATT_API att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *mode
                                          const att_eval_options *options, att_string *notes,
                                          att_error *err);
 
-/* The metrics of one label. */
 typedef struct att_label_metrics {
     int64_t support, predicted; /* lines that have the label, and lines it was predicted for */
     double precision;           /* of the lines it was predicted for, the part that has it */
@@ -1299,7 +1153,6 @@ ATT_API att_status att_model_evaluate_classifier(att_classifier_eval **out, cons
                                                  const char *path, const att_eval_options *options,
                                                  att_string *notes, att_error *err);
 ATT_API void att_classifier_eval_free(att_classifier_eval *eval);
-
 /* The metrics of one label; NULL past the last. */
 ATT_API const att_label_metrics *att_classifier_eval_label(const att_classifier_eval *eval,
                                                            int64_t label);
@@ -1309,7 +1162,6 @@ ATT_API att_status att_classifier_eval_json(att_string *out, const att_classifie
                                             const att_model *model, att_error *err);
 
 /* ---------------------------------------------------------------- 12. Inside a model */
-
 /* Where a Transformer attends: encoder self-attention, decoder self-attention, cross attention. */
 typedef enum att_attention_block {
     ATT_BLOCK_ENCODER,
@@ -1349,10 +1201,8 @@ typedef enum att_unit_signal {
     ATT_SIGNAL_HIDDEN,  /* the hidden state */
     ATT_SIGNAL_CELL,    /* tanh of the cell of an LSTM */
 } att_unit_signal;
-
-/* One unit of a layer, both from 1. */
 typedef struct att_layer_unit {
-    int64_t layer, unit;
+    int64_t layer, unit; /* both from 1 */
 } att_layer_unit;
 
 /* The value of a unit after each token of a text, as highlighted text. */
@@ -1373,7 +1223,6 @@ typedef struct att_cells_options {
     const char *text;   /* the text, instead of a file, of `length` bytes; NULL: a file */
     size_t length;
 } att_cells_options;
-
 /* A unit and its agreement with a property: correlations between -1 and 1 on the part of the text
  * that was searched and on the held-out part; for a binary property also the area under the ROC
  * curve there (of the negated unit where the correlation is negative), NaN for others. */
@@ -1382,7 +1231,6 @@ typedef struct att_cell_match {
     double search_correlation, held_out_correlation;
     double auc;
 } att_cell_match;
-
 typedef struct att_cells_property {
     const char *property, *help;
     bool binary;                          /* true or false at each token; otherwise a number */
@@ -1392,21 +1240,19 @@ typedef struct att_cells_property {
     att_highlight sample; /* of the held-out text, colored by the best unit, underlined where the
                              property is true */
 } att_cells_property;
-
 typedef struct att_cells_info {
     int64_t layers, hidden_size; /* units of each layer */
     att_unit_signal signal;      /* never ATT_SIGNAL_DEFAULT */
     int64_t search_tokens, held_out_tokens;
 } att_cells_info;
 
-/* Compares every unit of a recurrent model with every property of text that there is, on the text
- * of a file ("-": standard input), or with `path` NULL on that of the options. */
+/* Compares every unit of a recurrent model with every property, on the text of a file ("-":
+ * standard input), or with `path` NULL on that of the options. */
 typedef struct att_cells att_cells;
 ATT_API att_status att_model_cells(att_cells **out, const att_model *model, const char *path,
                                    const att_cells_options *options, att_error *err);
 ATT_API void att_cells_free(att_cells *cells);
 ATT_API const att_cells_info *att_cells_info_get(const att_cells *cells);
-
 /* The properties; NULL past the last. */
 ATT_API size_t att_cells_count(const att_cells *cells);
 ATT_API const att_cells_property *att_cells_get(const att_cells *cells, size_t index);
@@ -1430,7 +1276,6 @@ ATT_API size_t att_gradient_flow_layers(const att_gradient_flow *flow);
 ATT_API const att_curve *att_gradient_flow_get(const att_gradient_flow *flow, size_t layer);
 
 /* ---------------------------------------------------------------- 13. Training */
-
 /* A training run: dataset, model, optimizer and how far the run is. */
 typedef struct att_training att_training;
 
@@ -1445,25 +1290,21 @@ typedef struct att_training_options {
                                          [images,height,width,channels]; copied */
     const att_tensor *valid_features; /* the same for `valid`; NULL: `features` */
 } att_training_options;
-
 /* Reads, generates or copies the dataset, builds the vocabularies and the model, and measures the
- * memory of the largest batch; or resumes the run of the checkpoint that the setting `resume`
- * names, which ends in exactly the bits that the run would have had without a break. The settings
- * must outlive the run; those that were not given are then taken from the checkpoint, and those
- * that cannot change in the middle of a run are refused. */
+ * memory of the largest batch. The setting `resume` names the checkpoint of a run to resume: it
+ * ends in the bits of an uninterrupted run; settings that were not given are taken from it, and
+ * settings that cannot change in a run are refused. The settings must outlive the run. */
 ATT_API att_status att_training_new(att_training **out, att_settings *settings,
                                     const att_training_options *options, att_error *err);
 ATT_API void att_training_free(att_training *training);
 
-/* Appends what was found in the data, the size of the model and the memory that the run needs:
- * lines to show before it starts. */
+/* Appends lines on the data, the size of the model and the memory that the run needs. */
 ATT_API att_status att_training_report(att_string *out, const att_training *training,
                                        att_error *err);
 
-/* The metrics of a model on the validation data. Losses are per target token, in nats. */
+/* Metrics on the validation data. Losses are per target token, in nats. */
 typedef struct att_validation {
-    int64_t step;  /* after this many steps */
-    int64_t epoch; /* in this epoch, from 1 */
+    int64_t step, epoch; /* after this many steps, in this epoch (from 1) */
     double learning_rate;
     double train_loss;     /* since the validation before */
     double train_accuracy; /* likewise: target tokens that were the most probable */
@@ -1475,13 +1316,11 @@ typedef struct att_validation {
     double bits_per_character; /* of a language model; NaN for others */
     double perplexity;         /* exp(loss) */
 } att_validation;
-
 typedef enum att_training_event {
     ATT_TRAINING_STEP,       /* a step was made */
     ATT_TRAINING_VALIDATING, /* a batch was validated */
     ATT_TRAINING_VALIDATED,  /* `last` is new */
 } att_training_event;
-
 typedef struct att_training_progress {
     att_training_event event;
     int64_t step, steps;   /* made, and planned */
@@ -1494,28 +1333,24 @@ typedef struct att_training_progress {
     const att_validation *last, *best; /* NULL before the first */
     bool improved;                     /* the last is the best */
 } att_training_progress;
-
-/* Called after each event; false stops the run. */
 typedef bool att_training_callback(void *context, const att_training_progress *progress);
 
-/* Trains until the run is finished or `on_event` (may be NULL) stops it; either way a checkpoint is
- * saved, and after each validation that is the best so far, and at the end, the model. If the
- * thread's att_callback cancels, the checkpoint is saved and ATT_CANCELLED returned; calling again
- * continues. If the loss or the gradient is not finite, the run fails at that step and the files
- * written before stay. */
+/* Trains until the run is finished, or `on_event` (may be NULL), which is called after each event,
+ * returns false; either way a checkpoint is saved, and after each validation that is the best so
+ * far, and at the end, the model. If the thread's att_callback cancels, the checkpoint is saved and
+ * ATT_CANCELLED returned; calling again continues. If the loss or the gradient is not finite, the
+ * run fails at that step and the files written before stay. */
 ATT_API att_status att_training_run(att_training *training, att_training_callback *on_event,
                                     void *context, att_error *err);
 
 /* Makes up to `steps` optimizer steps, with the validations that fall due, and returns; nothing is
- * saved. For callers that cannot be called back, such as a browser's Worker. Slices of any size add
- * up to the bits of att_training_run(). */
+ * saved. Slices of any size add up to the bits of
+ * att_training_run(). */
 ATT_API att_status att_training_advance(att_training *training, int64_t steps,
                                         att_training_callback *on_event, void *context,
                                         att_error *err);
-
 /* Saves the checkpoint, from which `resume` continues, and the best model so far. */
 ATT_API att_status att_training_save(att_training *training, att_error *err);
-
 /* A new model with the best parameters so far (the current ones before the first validation). */
 ATT_API att_status att_training_model(att_model **out, att_training *training, att_error *err);
 
@@ -1524,19 +1359,15 @@ ATT_API att_status att_training_model(att_model **out, att_training *training, a
 ATT_API att_model_type att_training_model_type(const att_training *training);
 ATT_API int64_t att_training_steps(const att_training *training);
 ATT_API bool att_training_finished(const att_training *training);
-
 /* The validations so far, from 0 (NULL past the last), and the best (NULL before the first). */
 ATT_API size_t att_training_validation_count(const att_training *training);
 ATT_API const att_validation *att_training_validation(const att_training *training, size_t index);
 ATT_API const att_validation *att_training_best(const att_training *training);
-
 /* The paths of the model and the checkpoint. */
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
 
 /* ---------------------------------------------------------------- 14. Importing */
-
-/* A format of weights of another program. */
 typedef struct att_import_format {
     const char *name;     /* "ctranslate2" */
     const char *file;     /* the file that it is read from: "model.bin" */
@@ -1553,7 +1384,6 @@ typedef struct att_import_options {
     const char *tokens;    /* "space" (separated by spaces) or "char"; NULL: as the format has it */
     const char *tokenizer; /* the file of the tokenizer; NULL: looked for beside the weights */
 } att_import_options;
-
 /* Reads weights of another program: *out has the contents of a model file, to be saved with
  * att_safetensors_save(). A version, tensor, shape or quantization that is not supported is
  * ATT_BAD_INPUT and named in *err. */
@@ -1561,7 +1391,6 @@ ATT_API att_status att_import(att_bundle **out, const char *format, const char *
                               const att_import_options *options, att_error *err);
 
 /* ---------------------------------------------------------------- 15. Images */
-
 /* Pixels of 8-bit red, green and blue, [height,width,3], row by row from the top. */
 typedef struct att_image {
     int64_t width, height;
@@ -1576,11 +1405,9 @@ ATT_API att_status att_image_load(att_image *out, const char *path, att_error *e
 ATT_API att_status att_image_read(att_image *out, const void *bytes, size_t size, const char *name,
                                   att_error *err);
 ATT_API void att_image_free(att_image *image);
-
 /* The largest center square of an image, scaled to `pixels` on a side: a new image. */
 ATT_API att_status att_image_center_crop(att_image *out, const att_image *in, int64_t pixels,
                                          att_error *err);
-
 /* Appends the bytes of a PNG file of the image. */
 ATT_API att_status att_image_png(att_string *out, const att_image *image, att_error *err);
 
@@ -1597,13 +1424,11 @@ ATT_API att_status att_image_encoder_save(const att_image_encoder *encoder, cons
                                           att_error *err);
 ATT_API att_status att_image_encoder_write(att_string *out, const att_image_encoder *encoder,
                                            att_error *err);
-
 /* Its class labels (NULL past the last), and the probability of each, [count], for one image. */
 ATT_API size_t att_image_encoder_label_count(const att_image_encoder *encoder);
 ATT_API const char *att_image_encoder_label(const att_image_encoder *encoder, size_t index);
 ATT_API att_status att_image_encoder_classify(float *out, const att_image_encoder *encoder,
                                               const att_image *image, att_error *err);
-
 /* The features of one image, float [rows,columns,channels]: a new tensor. */
 ATT_API int64_t att_image_encoder_channels(const att_image_encoder *encoder);
 ATT_API att_status att_image_encoder_features(att_tensor *out, const att_image_encoder *encoder,

@@ -75,4 +75,10 @@ att_path_backward att_reference_backward;
 bool att_matrix_supports(const att_problem *problem);
 att_path_forward att_matrix_forward;
 
+/* The same result as matrix products, softmax(Q Kᵀ) V: the dot, scaled and general scores. It needs
+ * memory for T·S; a masked value is multiplied by 0, so NaN there propagates. */
+att_status att_attention_forward_matrix(const att_attention_options *options,
+                                        const att_attention_inputs *in,
+                                        const att_attention_outputs *out, att_error *err);
+
 #endif

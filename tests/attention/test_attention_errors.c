@@ -1,5 +1,6 @@
 /* Every rule broken once: the call fails with a message that names the tensor, its shape and the
  * rule, and nothing is written. And every allocation made to fail in turn. */
+#include "attention/paths.h"
 #include "scene.h"
 
 #include "base/alloc.h"

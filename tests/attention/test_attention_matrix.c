@@ -1,4 +1,5 @@
 /* Handout 003, question 2: attention per query and key, and as matrix products, are the same. */
+#include "attention/paths.h"
 #include "scene.h"
 
 #include <float.h>

@@ -1,6 +1,7 @@
 /* Positions per sequence (att_attention_options.offsets): a batch over KV caches of different
  * lengths has the bits of its members computed alone with `offset`, forward and backward, on every
  * path; likewise packed sequences. */
+#include "attention/paths.h"
 #include "forward_promises.h"
 #include "rowwise_check.h"
 

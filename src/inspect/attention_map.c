@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 
 #include <string.h>
 
@@ -179,9 +180,14 @@ att_status att_model_attention_map(att_attention_map **out, const att_model *mod
     att_attention_map *result = att_alloc_zero(1, sizeof *result);
     if (!result)
         return att_fail_memory(err);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "computing an attention map", 0);
     att_status status = att_attention_capture_run(&capture, model, which, 0, 0, err);
     if (status == ATT_OK)
         status = make_map(result, &capture, which, every_head, err);
+    if (status == ATT_OK)
+        status = att_progress_check(err);
+    att_progress_end(&scope);
     att_attention_capture_free(&capture);
     if (status == ATT_OK)
         *out = result;

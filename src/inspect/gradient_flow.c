@@ -6,6 +6,7 @@
  * the gradient of that variable is the gradient of the state. */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "inspect/unit_states.h"
 
 #include <math.h>
@@ -128,10 +129,15 @@ att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *mod
     if (!stack.logits)
         return att_fail(err, ATT_BAD_INPUT, NULL, "gradient flow needs an RNN language model");
     att_gradient_flow *flow = att_alloc_zero(1, sizeof *flow);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "computing the gradient flow", 0);
     att_status status = flow ? att_encoding_new(&encoding, stack.vocab, NULL, text, length, err)
                              : att_fail_memory(err);
     if (status == ATT_OK)
         status = compute_flow(flow, model, &stack, &encoding, err);
+    if (status == ATT_OK)
+        status = att_progress_check(err);
+    att_progress_end(&scope);
     att_encoding_free(&encoding);
     if (status == ATT_OK)
         *out = flow;

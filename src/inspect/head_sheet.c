@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/string.h"
 #include "inspect/attention_map.h"
 
@@ -299,9 +300,14 @@ att_status att_model_head_sheet(att_string *out, const att_model *model, const c
         .out = out, .model = model, .file = file, .head = which->head > 0 ? which->head - 1 : 0
     };
     size_t before = out->length;
+    att_progress_scope scope;
+    att_progress_begin(&scope, "writing a worksheet", 0);
     att_status status = att_attention_capture_run(&w.activations, model, which, 1, MAX_TOKENS, err);
     if (status == ATT_OK)
         status = write_sheet(&w, err);
+    if (status == ATT_OK)
+        status = att_progress_check(err);
+    att_progress_end(&scope);
     att_attention_capture_free(&w.activations);
     if (status != ATT_OK)
         out->length = before;

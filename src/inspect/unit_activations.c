@@ -1,6 +1,7 @@
 /* The activation of one RNN unit after each token of a text (att_model_unit_activations). */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "inspect/unit_states.h"
 
 struct att_unit_activations {
@@ -82,10 +83,15 @@ att_status att_model_unit_activations(att_unit_activations **out, const att_mode
     *out = NULL;
     ATT_TRY(att_model_rnn_stack(&stack, model, err));
     att_unit_activations *result = att_alloc_zero(1, sizeof *result);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "recording a unit", 0);
     att_status status = result ? att_encoding_new(&encoding, stack.vocab, NULL, text, length, err)
                                : att_fail_memory(err);
     if (status == ATT_OK)
         status = record_unit(result, model, &stack, &encoding, unit, signal, err);
+    if (status == ATT_OK)
+        status = att_progress_check(err);
+    att_progress_end(&scope);
     att_encoding_free(&encoding);
     if (status == ATT_OK)
         *out = result;

@@ -199,7 +199,8 @@ static att_status load_values(att_params *params, const att_bundle *bundle, cons
         ATT_TRY(att_progress_check(err));
     }
     att_params_mark_changed(params);
-    return att_params_pack(params, err); /* inference only reads from here on */
+    ATT_TRY(att_params_pack(params, err)); /* inference only reads from here on */
+    return att_progress_check(err);
 }
 
 att_status att_model_load_values(att_model *model, const att_bundle *bundle, const char *name,

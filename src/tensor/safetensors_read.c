@@ -337,7 +337,7 @@ static att_status read_tensors(reader *in, att_bundle *bundle, const att_json *r
         ATT_TRY(att_progress_check(in->err));
         ATT_TRY(add_tensor(in, bundle, &in->entries[i]));
     }
-    return ATT_OK;
+    return att_progress_check(in->err);
 }
 
 static att_status read_bundle(att_bundle **out, reader *in, const void *bytes, size_t size)

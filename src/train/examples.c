@@ -68,7 +68,7 @@ static att_status collect(const example_set *set, att_model_type type, att_error
     att_example example = { 0 };
     for (int64_t number = 1; set->next(set->context, &example); number++) {
         ATT_TRY(append_example(set, type, &example, number, err));
-        ATT_TRY(att_progress_step(number, err));
+        ATT_TRY(att_progress_check(err));
         example = (att_example){ 0 };
     }
     return ATT_OK;

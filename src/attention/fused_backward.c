@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/parallel.h"
 #include "tensor/tensor.h"
 
@@ -113,6 +114,10 @@ static void run_heads(void *context, int64_t worker, int64_t end)
         for (int64_t n = 0; n < att_backward_chunk_count(&head); n++) {
             att_key_chunk chunk = att_backward_chunk(back, unit / G, unit % G, n);
             att_backward_tiles(back, &chunk, 0, chunk.tiles, &buffers);
+            if (att_progress_abandoned()) {
+                atomic_store(&back->fused.next_unit, back->fused.sequences * G); /* workers stop */
+                return;
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 #include "attention/fused_backward.h"
 #include "attention/tensor_element.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 
 #include <math.h>
 #include <string.h>
@@ -302,6 +303,9 @@ void att_backward_tiles(const att_backward_pass *back, const att_key_chunk *chun
         backward_tile(back, chunk, &head, number, s);
         if (!back->by_chunk && back->grads->query)
             att_backward_add_query_grads(back, head.b, s, number);
+        att_progress_poll();
+        if (att_progress_abandoned())
+            return;
     }
     if (end == chunk->tiles)
         finish_chunk(back, chunk, s);

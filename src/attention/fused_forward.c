@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/parallel.h"
 
 #include <math.h>
@@ -172,6 +173,11 @@ static void run_units(void *context, int64_t worker, int64_t end)
         for (; some.first < unit.last; some.first = some.last) {
             some.last = att_min_i64(unit.last, some.first + ATT_MAX_TILES);
             attention_tiles(fused, &buffers, some);
+            att_progress_poll();
+            if (att_progress_abandoned()) {
+                atomic_store(&fused->next_unit, fused->units); /* the workers stop too */
+                return;
+            }
         }
         att_fused_outputs_head_end(fused, &buffers.tile[0].head, &buffers);
     }

@@ -4,6 +4,7 @@
 #include "attention/tensor_element.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/parallel.h"
 
 #include <string.h>
@@ -64,8 +65,11 @@ static void backward_head(const att_rowwise_attention *work, const att_sequence_
     int64_t last = head->query_start + head->queries;
     if (x->v_sums)
         s->v_sums = x->v_sums + (sequence * work->problem->H + head->h) * x->query.shape[3];
-    for (int64_t first = head->query_start; first < last; first += ATT_ROWWISE_QUERIES)
+    for (int64_t first = head->query_start; first < last && !att_progress_abandoned();
+         first += ATT_ROWWISE_QUERIES) {
         backward_queries(work, head, s, first, last);
+        att_progress_poll();
+    }
     if (x->key.shape[2] != work->problem->G)
         flush_key_grads(work, head, &x->key_grad, head->h, work->score->by_position, s->key_sums,
                         work->x_stride);
@@ -95,8 +99,11 @@ static void run_groups(void *context, int64_t worker, int64_t end)
     att_rowwise_attention *work = context;
     att_rowwise_buffers scratch = att_rowwise_worker_buffers(work, worker);
     int64_t G = work->problem->G, unit;
-    while ((unit = atomic_fetch_add(&work->next_unit, 1)) < work->units)
+    while ((unit = atomic_fetch_add(&work->next_unit, 1)) < work->units) {
         backward_group(work, unit / G, unit % G, &scratch);
+        if (att_progress_abandoned())
+            atomic_store(&work->next_unit, work->units); /* the workers stop too */
+    }
 }
 
 /* Gradients of biases are summed in double, in the shape of the bias, where requested. */

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/parallel.h"
 
 #include <math.h>
@@ -112,8 +113,14 @@ static void run_units(void *context, int64_t worker, int64_t end)
         att_rowwise_unit(work, unit, &head, &first, &last);
         for (int64_t j = 0; scratch.key_totals && j < head.keys; j++)
             scratch.key_totals[j] = 0;
-        for (; first < last; first += ATT_ROWWISE_QUERIES)
+        for (; first < last; first += ATT_ROWWISE_QUERIES) {
             attention_queries(work, &head, &scratch, first, last);
+            att_progress_poll();
+            if (att_progress_abandoned()) {
+                atomic_store(&work->next_unit, work->units); /* the workers stop too */
+                return;
+            }
+        }
         write_totals(work, &head, &scratch);
     }
 }

@@ -3,6 +3,7 @@
 #include "kern/matmul.h"
 
 #include "base/alloc.h"
+#include "base/progress.h"
 #include "base/error.h"
 #include "base/minmax.h"
 #include "base/parallel.h"
@@ -91,6 +92,8 @@ static void run_depth(const att_matmul_call *p, att_matmul_block block, const fl
         block.is_last = k + block.depth == p->depth;
         att_kernels_get()->matmul(&block);
         k += block.depth;
+        if (k < p->depth) /* small products need no poll */
+            att_progress_poll();
     } while (k < p->depth);
 }
 
@@ -127,6 +130,8 @@ static void run_transposing(const att_matmul_call *p, att_matmul_block all, cons
             kernels->matmul(&block);
             k += block.depth;
         } while (k < p->depth);
+        if (column + COLUMNS_PER_BLOCK < all.columns)
+            att_progress_poll();
     }
 }
 
@@ -161,8 +166,11 @@ static void run_job(const plan *cut, size_t job)
 
 static void run_jobs(void *context, int64_t begin, int64_t end)
 {
-    for (int64_t job = begin; job < end; job++)
+    for (int64_t job = begin; job < end && !att_progress_abandoned(); job++) {
         run_job(context, (size_t)job);
+        if (job + 1 < end)
+            att_progress_poll();
+    }
 }
 
 static void run_plan(plan cut)

@@ -1,6 +1,7 @@
 /* Binary operators on matrices. A matrix product adds in index order in double precision, so that
  * the result depends only on the operands. */
 #include "base/math.h"
+#include "base/progress.h"
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
 
@@ -124,7 +125,7 @@ static att_status divide(const att_scope *scope, const att_expr *node, const att
 /* Each element is a sum over k in order; the inner loop over j computes several sums at once. */
 static void multiply_into(att_matrix *to, const att_matrix *left, const att_matrix *right)
 {
-    for (int64_t i = 0; i < left->rows; i++) {
+    for (int64_t i = 0; i < left->rows; i++, att_progress_poll()) {
         double *row = to->data + i * to->cols;
         for (int64_t k = 0; k < left->cols; k++) {
             double a = left->data[i * left->cols + k];

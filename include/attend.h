@@ -1,5 +1,5 @@
 /*
- * attend.h: attention in C, from the chalkboard sum to a trained model.
+ * attend.h: attention, worksheets, and training and inference of attention models, in C.
  *
  * This is the whole public interface of libattend and its manual.
  *
@@ -14,29 +14,31 @@
  *   H heads of the query       G heads of keys and values  (H is a multiple of G)
  *   K size of a query or key   M size of a value           A hidden size of the additive score
  *
- * Errors. The library never prints, exits or aborts. A call that can fail returns an att_status;
- * where an att_error is given, it names the file, line, argument or tensor and what was expected.
- * `err` may be NULL. A failed call sets *out to NULL, or leaves an att_string as it was, and
- * changes nothing else, except where it says so.
+ * Errors. The library never prints, exits or aborts. A call that can fail returns an att_status and
+ * describes a failure in *err (NULL: not wanted; unchanged on success): the file, line, argument or
+ * tensor and what was expected. A failed call sets *out to NULL, clears it where it is an
+ * att_tensor or att_image, leaves an att_string as it was, and changes nothing else, except where
+ * it says so.
  *
- * Ownership. `_new`, `_load`, `_read` and other calls with a `**out` make an object that the
- * matching
- * `_free` releases (it takes NULL). `_get`, and every other `const` pointer that a call returns, is
- * borrowed from the object it came from. Inputs are borrowed during the call, except where a call
- * says that they must live longer. Calls that take an att_string append to it; its owner frees it.
+ * Ownership. `_new`, `_load`, `_read` and other calls with a `**out` make an object that its
+ * `_free` releases (it takes NULL). Every `const` pointer that a call returns is borrowed from the
+ * object that it came from. Inputs are borrowed during the call, except where a call says that they
+ * must live longer. Calls that take an att_string append to it; its owner frees it.
  *
  * Threads. Calls on different objects may run at the same time. A model, an image encoder, a packed
- * matrix, a bundle and every result never change once made: any number of threads may use one at
- * once, and each result is what it would be alone. Sessions, training runs and settings are for one
- * thread at a time. Results do not depend on the number of threads, the batch or the instruction
- * set: the same inputs give the same bits. Callbacks run on the thread that made the call.
+ * matrix and every result never change: any number of threads may use one at once. Bundles,
+ * sessions, training runs and settings are for one thread at a time while one changes them. Results
+ * do not depend on the number of threads, the batch or the instruction set: the same inputs give
+ * the same bits. Callbacks run on the thread that made the call. A child process may use the
+ * library if no call ran at the fork().
  *
  * Stability. While the major version is 0, a new minor version may break the API and the ABI, a new
  * patch version breaks neither, and the soname is libattend.so.0.MINOR. From 1.0 on only a new
  * major version breaks them, and the soname is libattend.so.MAJOR. A struct that begins with `size`
- * may grow at its end: the caller starts from ATT_INIT(type), and fields that the caller or the
- * library does not know are 0, which is always the default. Other structs whose pointer a call
- * returns grow too, so do not copy them or compute with their size.
+ * may grow at its end: the caller starts from ATT_INIT(type), and fields that the caller does not
+ * know are 0, which is always the default; a size of 0, or a field that the library does not know
+ * and that is not 0, is ATT_BAD_INPUT. Do not copy structs that a call returns by pointer: they
+ * grow too.
  */
 #ifndef ATTEND_H
 #define ATTEND_H
@@ -113,10 +115,10 @@ ATT_API const char *att_suggest(const char *word, const char *const *known, size
  * large attention and products, …) calls it at least every 0.1 seconds and never more often than
  * every 0.02. Returning false cancels: the call returns ATT_CANCELLED as soon as the step under way
  * is complete, releases what it made, and leaves every object that it was given usable; the
- * contents of output tensors are then undefined. The callback may not use the objects of the
- * running call. */
+ * contents of output tensors are then undefined. The callback may call the library with other
+ * objects; it returns normally, and does not set another callback. */
 typedef struct att_progress {
-    size_t size;       /* of this struct, as the library knows it */
+    size_t size;       /* of this struct in the library in use */
     const char *phase; /* what the call does: "training", "loading", "generating", … */
     int64_t done;      /* units of work completed, */
     int64_t total;     /* of this many; 0: not known */
@@ -213,7 +215,6 @@ ATT_API att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dt
                                    att_error *err);
 /* The number of elements; -1 for a broadcast view of more than an int64_t can count. */
 ATT_API int64_t att_tensor_count(const att_tensor *tensor);
-
 /* One element, for small work and tests; `index` has one entry per dimension, in range. */
 ATT_API double att_tensor_get(const att_tensor *tensor, const int64_t *index);
 ATT_API void att_tensor_set(att_tensor *tensor, const int64_t *index, double value);
@@ -240,12 +241,12 @@ ATT_API att_status att_bundle_load(att_bundle **out, const char *path, att_error
 ATT_API att_status att_bundle_read(att_bundle **out, const void *bytes, size_t size,
                                    const char *name, att_error *err);
 
-/* Writes a .safetensors file, or appends its bytes to *out: float64 tensors before float32 ones,
- * and by name. The same contents give the same bytes, in whatever order they were added. */
+/* Writes a .safetensors file, or appends its bytes to *out. The same contents give the same bytes,
+ * in whatever order they were added. */
 ATT_API att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err);
 ATT_API att_status att_safetensors_write(att_string *out, const att_bundle *bundle,
                                          const char *name, att_error *err);
-/* Tensors in the order of the file (or of adding); `_get` returns NULL for an unknown name. */
+/* Tensors in the order of the file (or of adding); NULL past the last, or for an unknown name. */
 ATT_API size_t att_bundle_count(const att_bundle *bundle);
 ATT_API const char *att_bundle_name(const att_bundle *bundle, size_t index);
 ATT_API const att_tensor *att_bundle_at(const att_bundle *bundle, size_t index);
@@ -369,9 +370,10 @@ typedef struct att_attention_options {
 /* query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; H is a multiple of G (grouped-query
  * attention), and query head h uses head h/(H/G) of keys and values. Kq = Kk except for the
  * general, additive, concat and location scores. Any strides, so column vectors are a transposed
- * view. All are float or double; query, key, value and biases may also be ATT_F16 or ATT_BF16: the
- * results are those of the same values in float, converted a few rows at a time. Results and
- * gradients are float or double. B, T, S, K and M may be 0. NULL where not used. */
+ * view. Each is float or double (if any is double, the reference runs); query,
+ * key, value and biases may also be ATT_F16 or ATT_BF16: the results are those of the same values
+ * in float, converted a few rows at a time. Results and gradients are float or double. B, T, S, K
+ * and M may be 0. NULL where not used. */
 typedef struct att_attention_inputs {
     const att_tensor *query, *key, *value;
     const att_tensor *score_w, *score_u, *score_b, *score_v;
@@ -408,7 +410,8 @@ typedef struct att_attention_grads {
  * before it) or in the full matrix.
  *
  * `workspace` has att_attention_workspace() bytes for this problem and the number of threads in
- * use; with NULL the call allocates. `options` may be NULL. */
+ * use, of any alignment, for one call at a time; with NULL the call allocates. `options` may be
+ * NULL. */
 ATT_API att_status att_attention_forward(const att_attention_options *options,
                                          const att_attention_inputs *in,
                                          const att_attention_outputs *out, void *workspace,
@@ -416,8 +419,8 @@ ATT_API att_status att_attention_forward(const att_attention_options *options,
 
 /* Its gradients, from the gradient of the output, [B,T,H,M]. `forward` has the output and the
  * log_sum_exp of the forward for the same problem; where it is NULL or lacks one, they are computed
- * again. The same bits as promised above, for each gradient alone; gradients of parameters and
- * shared biases are sums over all queries and so depend on the batch. */
+ * again. Gradients of query, key and value are as reproducible as the forward; those of parameters
+ * and shared biases are sums over all queries and so depend on the batch. */
 ATT_API att_status att_attention_backward(const att_attention_options *options,
                                           const att_attention_inputs *in,
                                           const att_attention_outputs *forward,
@@ -446,9 +449,9 @@ ATT_API const char *att_score_name(att_score score);
 ATT_API const char *att_normalizer_name(att_normalizer normalizer);
 
 /* ---------------------------------------------------------------- 7. Worksheets and rendering */
-/* A worksheet (docs/worksheets.md) worked out: its trace of steps, checks and maps. */
+/* An evaluated worksheet (docs/worksheets.md): its trace of steps, checks and maps. */
 typedef struct att_sheet att_sheet;
-/* Works out the sheet in the file at `path`; `load` in it is relative to the file's folder. Or from
+/* Evaluates the sheet in the file at `path`; `load` in it is relative to the file's folder. Or from
  * memory: `name` is the file in errors; `load` reads files in `folder`, or none if it is NULL. */
 ATT_API att_status att_sheet_load(att_sheet **out, const char *path, att_error *err);
 ATT_API att_status att_sheet_read(att_sheet **out, const char *text, size_t length,
@@ -477,8 +480,8 @@ typedef enum att_format {
 } att_format;
 typedef enum att_color { ATT_COLOR_NONE, ATT_COLOR_256, ATT_COLOR_TRUE } att_color;
 
-/* Options of every `_render` call; each uses those that its format and object have a meaning for.
- * A format that an object does not have is ATT_BAD_INPUT. */
+/* Options of every `_render` call. Options that do not apply to the format or object are ignored; a
+ * format that an object does not have is ATT_BAD_INPUT. */
 typedef struct att_render_options {
     size_t size;
     att_format format;
@@ -521,10 +524,9 @@ ATT_API att_status att_map_render(att_string *out, const att_map *map,
 ATT_API size_t att_sheet_map_count(const att_sheet *sheet);
 ATT_API const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index);
 
-/* Text with one value per token (the activation of a unit, an attention weight), as the background
- * color of the token: from the most negative over 0 to the most positive value, or from 0 where
- * none is negative. Tokens are printed one after the other; spaces between words are tokens too.
- * Text, SVG and HTML. Without colors, text has a line of block characters beneath each line. */
+/* Text with one value per token (the activation of a unit, an attention weight), shown as the
+ * background color of the token, or without colors as block characters beneath. Tokens are printed
+ * one after the other; spaces between words are tokens too. Text, SVG and HTML. */
 typedef struct att_highlight {
     const char *title; /* or NULL */
     int64_t count;
@@ -553,7 +555,7 @@ ATT_API att_status att_plot_render(att_string *out, const att_plot *plot,
                                    const att_render_options *options, att_error *err);
 
 /* ---------------------------------------------------------------- 8. Settings */
-/* Every choice of training is one row of one table. On the command line of `attend train` it is
+/* Every setting of training is a row of one table. On the command line of `attend train` it is
  * `--key value`, in a config file `key = value`, and a model file stores all of them. */
 typedef enum att_setting_type {
     ATT_SETTING_INTEGER, /* an integer between `min` and `max` */
@@ -663,9 +665,8 @@ ATT_API att_status att_metrics_score_files(att_metric_scores **out, const char *
                                            const att_metric_options *options, att_error *err);
 
 /* ---------------------------------------------------------------- 10. Models */
-/* A model: settings, vocabularies and parameters, stored in one .safetensors file. It is loaded,
- * read or built, used by any number of threads, and freed. What a call needs besides (tapes, KV
- * caches, beams, tokenizer caches) belongs to the call, or to an att_session. */
+/* A model: settings, vocabularies and parameters, stored in one .safetensors file. What a call
+ * needs besides (tapes, KV caches, beams) belongs to the call, or to an att_session. */
 typedef struct att_model att_model;
 /* What a model does, which is decided by the task that it was trained for. */
 typedef enum att_model_type {
@@ -678,7 +679,7 @@ enum { ATT_MODEL_TYPES = ATT_MODEL_CAPTION + 1 };
 
 /* Reads a model from a file, or from the bytes of one, which are not needed afterwards; `name` is
  * the file in errors. An error names the tensor that is missing, unknown, of the wrong shape or not
- * finite. Release with att_model_free(), when no call uses the model any more. */
+ * finite. Free it when no call uses it any more. */
 ATT_API att_status att_model_load(att_model **out, const char *path, att_error *err);
 ATT_API att_status att_model_read(att_model **out, const void *bytes, size_t size, const char *name,
                                   att_error *err);
@@ -770,7 +771,7 @@ ATT_API att_status att_model_decode(att_string *out, const att_model *model, att
                                     const int32_t *ids, size_t count, att_error *err);
 
 /* ---------------------------------------------------------------- 11. Inference */
-/* One beam search serves all models that write (docs/running.md). `options` may be NULL. */
+/* One beam search serves all models that generate (docs/running.md). `options` may be NULL. */
 
 /* The divisor of the sum of the log-probabilities of an output of n tokens, the end included. */
 typedef enum att_length_norm {
@@ -779,7 +780,8 @@ typedef enum att_length_norm {
     ATT_LENGTH_NONE, /* 1 */
 } att_length_norm;
 
-/* Options of decoding. The default is greedy decoding: the most probable token at each step. */
+/* Options of decoding. The default is greedy decoding: the most probable token at each step. A
+ * negative number (except length_penalty), or a top_p above 1, is ATT_BAD_INPUT. */
 typedef struct att_decoding_options {
     size_t size;
     int64_t beam;   /* beam size: hypotheses per source at a time; 0: 1 */
@@ -789,11 +791,11 @@ typedef struct att_decoding_options {
     double coverage_penalty; /* weight of Σ log(min(attention to each source token, 1)) */
     int64_t no_repeat_ngram; /* no n-gram of this many tokens occurs twice; 0: no limit */
 
-    int64_t min_output_length; /* tokens before the end; the larger of this */
-    double min_length_ratio;   /* and this times the tokens of the source */
-    int64_t max_output_length; /* tokens, the end included; the smaller of this */
-    double max_length_ratio;   /* and this times the tokens of the source. Both 0: 50 more than
-                                  twice the source; for an image, 50 */
+    /* Tokens of the output: at least max(min_output_length, min_length_ratio × source tokens)
+     * before the end; at most min(max_output_length, max_length_ratio × source tokens), the end
+     * included. No maximum: 50 + 2 × source tokens; for an image, 50. */
+    int64_t min_output_length, max_output_length;
+    double min_length_ratio, max_length_ratio;
 
     bool sample;        /* sample tokens instead of taking the most probable */
     double temperature; /* log-probabilities are divided by it before sampling; 0: 1 */
@@ -855,9 +857,8 @@ ATT_API void att_outputs_free(att_outputs *outputs);
 ATT_API size_t att_outputs_count(const att_outputs *outputs);
 ATT_API const att_output *att_outputs_get(const att_outputs *outputs, size_t line);
 
-/* Writes captions for images, with a caption model: float [count,cells,depth] or
- * [count,rows,columns,depth] features of the size that the model was trained on, as
- * att_model_images() loads them. The source of an output is the cells, row by row. */
+/* Writes captions for images: float [count,cells,depth] or [count,rows,columns,depth] features of
+ * the size that the model was trained on. The source of an output is the cells, row by row. */
 ATT_API att_status att_model_caption(att_outputs **out, const att_model *model,
                                      const att_tensor *images, const att_generate_options *options,
                                      att_error *err);
@@ -867,8 +868,9 @@ ATT_API att_status att_model_caption(att_outputs **out, const att_model *model,
 ATT_API att_status att_model_images(att_tensor *out, const att_model *model, const char *path,
                                     att_error *err);
 
-/* The attention map of an output, with the tokens of both sides as labels; and of one layer, from 1
- * (0: the last), with a panel for each head (all_heads). false where there is none. */
+/* The attention map of an output, borrowed, with the tokens of both sides as labels; and of one
+ * layer, from 1 (0: the last), with a panel for each head (all_heads). false where there is none.
+ */
 ATT_API bool att_output_map(att_map *out, const att_output *output);
 ATT_API bool att_output_layer_map(att_map *out, const att_output *output, int64_t layer);
 
@@ -931,7 +933,7 @@ ATT_API att_status att_session_start_text(att_session *session, size_t rows, att
 
 /* The result of a step, borrowed until the next call with the session. */
 typedef struct att_session_output {
-    size_t size; /* of this struct, as the library knows it */
+    size_t size; /* of this struct in the library in use */
     int64_t rows, vocab_size;
     const float *log_probs; /* [rows, vocab_size] of the next token */
     int64_t layers, heads, source_length;
@@ -987,8 +989,7 @@ typedef struct att_completion {
     double perplexity;      /* exp(-score / tokens); NaN without tokens */
 } att_completion;
 
-/* Called for each token with its text and its log-probability; false ends the call there, which is
- * not an error. */
+/* Called for each token with its text and its log-probability; false ends the call with ATT_OK. */
 typedef bool att_token_callback(void *context, const char *text, size_t length, double score);
 
 /* Continues a prompt of `length` bytes, token by token. on_token is called as soon as a token is
@@ -1007,7 +1008,8 @@ typedef struct att_score_options {
     att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
     size_t ensemble_count;
 } att_score_options;
-/* Calls on_token for each token of a text except the first, with its bytes as they are. */
+/* Calls on_token for each token of a text except the first, with its bytes, which may be a part of
+ * a character. */
 ATT_API att_status att_model_score_text(att_completion *out, const att_model *model,
                                         const char *text, size_t length,
                                         const att_score_options *options,
@@ -1066,7 +1068,8 @@ typedef struct att_example {
     int64_t image;      /* captions: index of the image in the features, from 0 */
 } att_example;
 
-/* Gets the next example, whose strings stay valid until the next call; false: there is none. */
+/* Gets the next example, whose strings stay valid until the next call; false: there is none. Called
+ * on the calling thread, once per example; to abort, cancel through the att_callback. */
 typedef bool att_example_iterator(void *context, att_example *out);
 
 typedef struct att_eval_options {
@@ -1153,7 +1156,7 @@ ATT_API att_status att_model_evaluate_classifier(att_classifier_eval **out, cons
                                                  const char *path, const att_eval_options *options,
                                                  att_string *notes, att_error *err);
 ATT_API void att_classifier_eval_free(att_classifier_eval *eval);
-/* The metrics of one label; NULL past the last. */
+/* NULL past the last. */
 ATT_API const att_label_metrics *att_classifier_eval_label(const att_classifier_eval *eval,
                                                            int64_t label);
 
@@ -1179,7 +1182,7 @@ typedef struct att_head_selection {
         *target; /* what the decoder is fed (teacher forcing); NULL: the model's own output */
 } att_head_selection;
 
-/* Appends a worksheet that works one head out, from its input to what it adds to the residual
+/* Appends a worksheet that computes one head, from its input to what it adds to the residual
  * stream, and expects the attention weights that the model computed in single precision. It loads
  * parameters from `file`, the model's name in the sheet's folder. Transformers alone have heads. */
 ATT_API att_status att_model_head_sheet(att_string *out, const att_model *model, const char *file,
@@ -1292,8 +1295,9 @@ typedef struct att_training_options {
 } att_training_options;
 /* Reads, generates or copies the dataset, builds the vocabularies and the model, and measures the
  * memory of the largest batch. The setting `resume` names the checkpoint of a run to resume: it
- * ends in the bits of an uninterrupted run; settings that were not given are taken from it, and
- * settings that cannot change in a run are refused. The settings must outlive the run. */
+ * ends in the bits of an uninterrupted run; settings that were not given are set to its values, and
+ * settings that cannot change in a run are refused. Do not change or free the settings before the
+ * run. */
 ATT_API att_status att_training_new(att_training **out, att_settings *settings,
                                     const att_training_options *options, att_error *err);
 ATT_API void att_training_free(att_training *training);
@@ -1336,16 +1340,15 @@ typedef struct att_training_progress {
 typedef bool att_training_callback(void *context, const att_training_progress *progress);
 
 /* Trains until the run is finished, or `on_event` (may be NULL), which is called after each event,
- * returns false; either way a checkpoint is saved, and after each validation that is the best so
- * far, and at the end, the model. If the thread's att_callback cancels, the checkpoint is saved and
- * ATT_CANCELLED returned; calling again continues. If the loss or the gradient is not finite, the
- * run fails at that step and the files written before stay. */
+ * returns false (then the call returns ATT_OK). Saves a checkpoint when it returns, and the model
+ * after each best validation and at the end. If the thread's att_callback cancels, the checkpoint
+ * is saved and ATT_CANCELLED returned; calling again continues. If the loss or the gradient is not
+ * finite, the run fails at that step and the files written before stay. */
 ATT_API att_status att_training_run(att_training *training, att_training_callback *on_event,
                                     void *context, att_error *err);
 
 /* Makes up to `steps` optimizer steps, with the validations that fall due, and returns; nothing is
- * saved. Slices of any size add up to the bits of
- * att_training_run(). */
+ * saved. Any division into calls gives the same bits as att_training_run(). */
 ATT_API att_status att_training_advance(att_training *training, int64_t steps,
                                         att_training_callback *on_event, void *context,
                                         att_error *err);
@@ -1359,7 +1362,8 @@ ATT_API att_status att_training_model(att_model **out, att_training *training, a
 ATT_API att_model_type att_training_model_type(const att_training *training);
 ATT_API int64_t att_training_steps(const att_training *training);
 ATT_API bool att_training_finished(const att_training *training);
-/* The validations so far, from 0 (NULL past the last), and the best (NULL before the first). */
+/* The validations so far, from 0 (NULL past the last), and the best (NULL before the first), valid
+ * until the next call that trains. */
 ATT_API size_t att_training_validation_count(const att_training *training);
 ATT_API const att_validation *att_training_validation(const att_training *training, size_t index);
 ATT_API const att_validation *att_training_best(const att_training *training);
@@ -1385,8 +1389,7 @@ typedef struct att_import_options {
     const char *tokenizer; /* the file of the tokenizer; NULL: looked for beside the weights */
 } att_import_options;
 /* Reads weights of another program: *out has the contents of a model file, to be saved with
- * att_safetensors_save(). A version, tensor, shape or quantization that is not supported is
- * ATT_BAD_INPUT and named in *err. */
+ * att_safetensors_save(). What is not supported is ATT_BAD_INPUT and named in *err. */
 ATT_API att_status att_import(att_bundle **out, const char *format, const char *path,
                               const att_import_options *options, att_error *err);
 
@@ -1399,8 +1402,8 @@ typedef struct att_image {
 
 /* Reads a JPEG or PNG file, or the bytes of one; its first bytes decide which. Gray, palettes, 16
  * bits, CMYK and interlacing become plain pixels, transparency is put on white, and the image is
- * rotated as its EXIF orientation says. At most 65535 pixels on a side and 100 million in all; a
- * file that is damaged or ends early is refused. */
+ * rotated as its EXIF orientation says. At most 65535 pixels on a side and 100 million in all;
+ * damaged files are refused. */
 ATT_API att_status att_image_load(att_image *out, const char *path, att_error *err);
 ATT_API att_status att_image_read(att_image *out, const void *bytes, size_t size, const char *name,
                                   att_error *err);
@@ -1411,9 +1414,9 @@ ATT_API att_status att_image_center_crop(att_image *out, const att_image *in, in
 /* Appends the bytes of a PNG file of the image. */
 ATT_API att_status att_image_png(att_string *out, const att_image *image, att_error *err);
 
-/* An image encoder: SqueezeNet v1.0, from a file that att_import() made of its published weights.
- * It predicts the class of an image, and it computes features: a vector for each cell of a grid,
- * which caption models are trained on. It uses the center square of an image. */
+/* An image encoder: SqueezeNet v1.0, imported from its published weights. From the center square of
+ * an image it predicts its class, or computes features for caption models: a vector per grid cell.
+ */
 typedef struct att_image_encoder att_image_encoder;
 ATT_API att_status att_image_encoder_load(att_image_encoder **out, const char *path,
                                           att_error *err);

@@ -12,6 +12,7 @@
 #include "decode/beam.h"
 #include "decode/sampling.h"
 
+#include <math.h>
 #include <string.h>
 
 struct att_beam_search {
@@ -35,10 +36,40 @@ struct att_beam_search {
 
 /* ---- opening and closing */
 
+static att_status check_options(const att_decoding_options *options, att_error *err)
+{
+    const struct {
+        const char *name;
+        double value, max;
+    } fields[] = {
+        { "beam", (double)options->beam, INFINITY },
+        { "n_best", (double)options->n_best, INFINITY },
+        { "coverage_penalty", options->coverage_penalty, INFINITY },
+        { "no_repeat_ngram", (double)options->no_repeat_ngram, INFINITY },
+        { "min_output_length", (double)options->min_output_length, INFINITY },
+        { "max_output_length", (double)options->max_output_length, INFINITY },
+        { "min_length_ratio", options->min_length_ratio, INFINITY },
+        { "max_length_ratio", options->max_length_ratio, INFINITY },
+        { "temperature", options->temperature, INFINITY },
+        { "top_k", (double)options->top_k, INFINITY },
+        { "top_p", options->top_p, 1 },
+    };
+    for (size_t i = 0; i < ATT_COUNT(fields); i++)
+        if (!(fields[i].value >= 0 && fields[i].value <= fields[i].max))
+            return att_fail(err, ATT_BAD_INPUT, "att_decoding_options",
+                            "expected a %s from 0 to %g, found %g", fields[i].name, fields[i].max,
+                            fields[i].value);
+    if (!isfinite(options->length_penalty))
+        return att_fail(err, ATT_BAD_INPUT, "att_decoding_options",
+                        "expected a finite length_penalty, found %g", options->length_penalty);
+    return ATT_OK;
+}
+
 att_status att_beam_search_new(att_beam_search **out, const att_model *model,
                                const att_decoding_options *options, att_error *err)
 {
     *out = NULL;
+    ATT_TRY(check_options(options, err));
     att_beam_search *search = att_alloc_zero(1, sizeof *search);
     if (!search)
         return att_fail_memory(err);

@@ -44,6 +44,8 @@ att_status att_image_load(att_image *out, const char *path, att_error *err)
 
 void att_image_free(att_image *image)
 {
+    if (!image)
+        return;
     att_free(image->pixels);
     *image = (att_image){ 0 };
 }

@@ -111,6 +111,7 @@ att_status att_model_tensor_get(att_tensor *out, const att_model *model, const c
                                 att_error *err)
 {
     int index;
+    *out = (att_tensor){ 0 };
     ATT_TRY(find_tensor(&index, model, name, err));
     att_tensor view = att_param_view(&model->params, index);
     return att_tensor_copy(out, &view, ATT_F32, err);

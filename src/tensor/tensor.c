@@ -165,13 +165,13 @@ static att_status check_dim(const att_tensor *in, int dim, const char *call, att
                     in->rank - 1);
 }
 
-att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int64_t start,
-                            int64_t count, att_error *err)
+static att_status slice(att_tensor *out, const att_tensor *in, int dim, int64_t start,
+                        int64_t count, att_error *err)
 {
-    ATT_TRY(check_dim(in, dim, __func__, err));
+    ATT_TRY(check_dim(in, dim, "att_tensor_slice", err));
     int64_t length = in->shape[dim];
     if (start < 0 || count < 0 || start > length || count > length - start)
-        return att_fail(err, ATT_BAD_INPUT, __func__,
+        return att_fail(err, ATT_BAD_INPUT, "att_tensor_slice",
                         "%lld entries from %lld on exceed dimension %d of size %lld",
                         (long long)count, (long long)start, dim, (long long)length);
     att_tensor view = *in;
@@ -183,10 +183,10 @@ att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int6
     return ATT_OK;
 }
 
-att_status att_tensor_transpose(att_tensor *out, const att_tensor *in, int a, int b, att_error *err)
+static att_status transpose(att_tensor *out, const att_tensor *in, int a, int b, att_error *err)
 {
-    ATT_TRY(check_dim(in, a, __func__, err));
-    ATT_TRY(check_dim(in, b, __func__, err));
+    ATT_TRY(check_dim(in, a, "att_tensor_transpose", err));
+    ATT_TRY(check_dim(in, b, "att_tensor_transpose", err));
     att_tensor view = *in;
     view.owned = NULL;
     view.shape[a] = in->shape[b];
@@ -197,24 +197,49 @@ att_status att_tensor_transpose(att_tensor *out, const att_tensor *in, int a, in
     return ATT_OK;
 }
 
-att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int rank, const int64_t *shape,
-                              att_error *err)
+static att_status reshape(att_tensor *out, const att_tensor *in, int rank, const int64_t *shape,
+                          att_error *err)
 {
     char from[ATT_SHAPE_STRING_SIZE], to[ATT_SHAPE_STRING_SIZE];
     att_shape_to_string(from, in->rank, in->shape);
     if (rank < 0 || rank > ATT_MAX_RANK)
-        return att_fail(err, ATT_BAD_INPUT, __func__, "found %d dimensions, expected 0 to %d", rank,
-                        ATT_MAX_RANK);
+        return att_fail(err, ATT_BAD_INPUT, "att_tensor_reshape",
+                        "found %d dimensions, expected 0 to %d", rank, ATT_MAX_RANK);
     if (!att_tensor_is_contiguous(in))
-        return att_fail(err, ATT_BAD_INPUT, __func__,
+        return att_fail(err, ATT_BAD_INPUT, "att_tensor_reshape",
                         "the tensor of shape %s is not contiguous: copy it first", from);
     int64_t count = att_shape_count(rank, shape, INT64_MAX);
     if (count < 0 || count != att_tensor_count(in))
-        return att_fail(err, ATT_BAD_INPUT, __func__,
+        return att_fail(err, ATT_BAD_INPUT, "att_tensor_reshape",
                         "shape %s does not have as many elements as %s",
                         att_shape_to_string(to, rank, shape), from);
     *out = att_tensor_view(in->data, in->dtype, rank, shape);
     return ATT_OK;
+}
+
+/* A failed call clears *out. */
+static att_status clear_on_failure(att_status status, att_tensor *out)
+{
+    if (status != ATT_OK)
+        *out = (att_tensor){ 0 };
+    return status;
+}
+
+att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int64_t start,
+                            int64_t count, att_error *err)
+{
+    return clear_on_failure(slice(out, in, dim, start, count, err), out);
+}
+
+att_status att_tensor_transpose(att_tensor *out, const att_tensor *in, int a, int b, att_error *err)
+{
+    return clear_on_failure(transpose(out, in, a, b, err), out);
+}
+
+att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int rank, const int64_t *shape,
+                              att_error *err)
+{
+    return clear_on_failure(reshape(out, in, rank, shape, err), out);
 }
 
 /* ---- elements */
@@ -272,8 +297,9 @@ void att_tensor_copy_to_array(void *out, att_dtype dtype, const att_tensor *in)
 att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dtype dtype, att_error *err)
 {
     att_tensor copy;
-    ATT_TRY(att_tensor_new_uninitialized(&copy, dtype, in->rank, in->shape, err));
-    att_tensor_copy_to_array(copy.data, dtype, in);
-    *out = copy;
-    return ATT_OK;
+    att_status status = att_tensor_new_uninitialized(&copy, dtype, in->rank, in->shape, err);
+    if (status == ATT_OK)
+        att_tensor_copy_to_array(copy.data, dtype, in);
+    *out = copy; /* cleared where the allocation failed */
+    return status;
 }

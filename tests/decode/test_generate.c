@@ -342,6 +342,32 @@ static void an_alignment_is_where_the_weights_are_largest(void **state)
     att_string_free(&out);
 }
 
+static void decoding_options_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    static const char *const line = "abc";
+    const att_decoding_options wrong[] = {
+        { .size = sizeof *wrong, .beam = -2 },
+        { .size = sizeof *wrong, .n_best = -1 },
+        { .size = sizeof *wrong, .max_output_length = -5 },
+        { .size = sizeof *wrong, .sample = true, .temperature = -1 },
+        { .size = sizeof *wrong, .sample = true, .top_k = -1 },
+        { .size = sizeof *wrong, .sample = true, .top_p = 2 },
+        { .size = sizeof *wrong, .length_penalty = NAN },
+        { .beam = 2 }, /* its size is 0 */
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        att_generate_options options = ATT_INIT(att_generate_options);
+        att_outputs *outputs;
+        att_error err = { 0 };
+        options.decoding = &wrong[i];
+        assert_int_equal(att_model_generate(&outputs, trained.model, &line, 1, &options, &err),
+                         ATT_BAD_INPUT);
+        assert_null(outputs);
+        assert_string_equal(err.place, "att_decoding_options");
+    }
+}
+
 static att_status generate_some(void *context)
 {
     static const char *const lines[] = { "abc", "", "dd" };
@@ -370,6 +396,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decoding_options_out_of_range_are_refused),
         cmocka_unit_test(outputs_come_in_order_and_an_empty_line_has_an_empty_output),
         cmocka_unit_test(a_map_has_a_row_for_each_output_and_weights_that_add_to_one),
         cmocka_unit_test(without_weights_there_is_no_map),

@@ -294,9 +294,8 @@ ATT_API att_status att_matmul_packed(att_tensor *c, const att_tensor *a, const a
                                      const att_matmul_options *options, att_error *err);
 
 /* ---------------------------------------------------------------- 6. Attention */
-/* Attention has four places, each a choice: score, mask, normalize, combine. The order is
- *   score → scale → soft cap → bias → mask → normalize → dropout → combine;
- * docs/attention.md defines each with its formula. */
+/* score → scale → soft cap → bias → mask → normalize → dropout → combine: docs/attention.md has the
+ * formula of each choice in each place. */
 
 /* How similar a query q and a key k are. Parameters are tensors of att_attention_inputs; each has a
  * leading head dimension of H, or 1 to share it among heads. */
@@ -704,8 +703,7 @@ ATT_API att_status att_model_build(att_model **out, const att_settings *settings
                                    const att_token_list *source, const att_token_list *target,
                                    att_error *err);
 
-/* The parameters by name: their number, the name of one (NULL past the last), and a copy of its
- * values, to be released with att_tensor_free(). */
+/* The parameters: their number, names (NULL past the last), and a copy of the values of one. */
 ATT_API size_t att_model_tensor_count(const att_model *model);
 ATT_API const char *att_model_tensor_name(const att_model *model, size_t index);
 ATT_API att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,

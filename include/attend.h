@@ -124,7 +124,6 @@ typedef struct att_progress {
     int64_t total;     /* of this many; 0: not known */
 } att_progress;
 typedef bool att_callback(void *context, const att_progress *progress);
-
 /* Sets the callback of the calling thread, until it is set again; NULL: none. */
 ATT_API void att_callback_set(att_callback *callback, void *context);
 
@@ -172,7 +171,6 @@ ATT_API att_status att_cpu_check(att_error *err);
 
 /* ---------------------------------------------------------------- 4. Tensors and their files */
 #define ATT_MAX_RANK 8
-
 /* Element types. The 16-bit types are for storage: att_tensor_* functions and attention's query,
  * key, value and biases take them; every other call refuses them. */
 typedef enum att_dtype {
@@ -675,7 +673,6 @@ typedef enum att_model_type {
     ATT_MODEL_CAPTION,    /* an image in, a line out */
 } att_model_type;
 enum { ATT_MODEL_TYPES = ATT_MODEL_CAPTION + 1 };
-
 /* Reads a model from a file, or from the bytes of one, which are not needed afterwards; `name` is
  * the file in errors. An error names the tensor that is missing, unknown, of the wrong shape or not
  * finite. Free it when no call uses it any more. */

@@ -249,7 +249,7 @@ static void identity_backward(double *score_grads, const double *weight_grads, c
         score_grads[j] = weight_grads[j];
 }
 
-static const att_normalizer_impl normalizers[] = {
+static const att_normalizer_impl normalizers[ATT_NORMALIZER_COUNT] = {
     [ATT_NORMALIZE_SOFTMAX] = { "softmax", softmax, softmax_backward },
     [ATT_NORMALIZE_MEAN] = { "mean", mean_forward, mean_backward },
     [ATT_NORMALIZE_SPARSEMAX] = { "sparsemax", sparsemax, sparsemax_backward },
@@ -262,7 +262,7 @@ static const att_normalizer_impl normalizers[] = {
 const att_normalizer_impl *att_normalizer_get(att_normalizer normalizer)
 {
     size_t row = (size_t)normalizer;
-    return row < ATT_COUNT(normalizers) ? &normalizers[row] : NULL;
+    return row < ATT_NORMALIZER_COUNT ? &normalizers[row] : NULL;
 }
 
 const char *att_normalizer_name(att_normalizer normalizer)

@@ -5,6 +5,9 @@
 
 #include "attend.h"
 
+/* Every table of normalizers has this dimension, so that a row beyond it does not compile. */
+enum { ATT_NORMALIZER_COUNT = ATT_NORMALIZE_NONE + 1 };
+
 typedef struct att_normalizer_impl {
     const char *name;
 

@@ -58,8 +58,8 @@ size_t att_projected_fused_workspace(const att_problem *problem, bool backward);
 att_path_forward att_projected_fused_forward;
 att_path_backward att_projected_fused_backward;
 
-/* ---- rowwise_forward.c, rowwise_backward.c: every score and normalizer, on whole rows of scores
- */
+/* ---- rowwise_forward.c, rowwise_backward.c: every score and normalizer that has a row in
+ * rowwise_score.c or rowwise_normalize.c, on whole rows of scores */
 bool att_rowwise_supports(const att_problem *problem);
 size_t att_rowwise_workspace(const att_problem *problem, bool backward);
 att_path_forward att_rowwise_forward;

@@ -141,8 +141,8 @@ static att_status forward(const att_problem *problem, const att_score_operands *
 
 bool att_rowwise_supports(const att_problem *problem)
 {
-    (void)problem;
-    return true;
+    return att_rowwise_score_get(problem->options->score)->scores &&
+           att_rowwise_normalizer_get(problem->options->normalizer)->forward;
 }
 
 /* Bytes for any choice of outputs or gradients, without the score transform. */

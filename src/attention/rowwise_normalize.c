@@ -1,5 +1,6 @@
 /* The normalizers in float32, over a row of at least one key; see rowwise.h, and normalize.c for
  * the definitions in double. */
+#include "attention/normalize.h"
 #include "attention/rowwise.h"
 
 #include <math.h>
@@ -123,7 +124,7 @@ static void identity_backward(const att_kernels *kern, att_query_scores *row)
     (void)row;
 }
 
-static const att_rowwise_normalizer normalizers[] = {
+static const att_rowwise_normalizer normalizers[ATT_NORMALIZER_COUNT] = {
     [ATT_NORMALIZE_SOFTMAX] = { softmax, softmax_backward },
     [ATT_NORMALIZE_MEAN] = { mean_forward, mean_backward },
     [ATT_NORMALIZE_SPARSEMAX] = { sparsemax, sparsemax_backward },

@@ -270,7 +270,7 @@ static void relu_backward(float *grads, const float *scores, int64_t count)
             grads[n] = 0;
 }
 
-static const att_rowwise_score scores[] = {
+static const att_rowwise_score scores[ATT_SCORE_COUNT] = {
     [ATT_SCORE_DOT] = { dot_scores, dot_backward },
     [ATT_SCORE_SCALED] = { dot_scores, dot_backward },
     [ATT_SCORE_GENERAL] = { dot_scores, dot_backward },

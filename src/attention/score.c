@@ -331,7 +331,7 @@ static void location_score_backward(const att_problem *p, const att_score_vars *
 
 /* ---- the table */
 
-static const att_score_impl scores[] = {
+static const att_score_impl scores[ATT_SCORE_COUNT] = {
     [ATT_SCORE_DOT] = { .name = "dot",
                         .same_width = true,
                         .score = dot_score,
@@ -396,7 +396,7 @@ static const att_score_impl scores[] = {
 const att_score_impl *att_score_get(att_score score)
 {
     size_t row = (size_t)score;
-    return row < ATT_COUNT(scores) ? &scores[row] : NULL;
+    return row < ATT_SCORE_COUNT ? &scores[row] : NULL;
 }
 
 int64_t att_score_projected_query_size(const att_problem *p)

@@ -10,6 +10,9 @@
 
 #include "attention/problem.h"
 
+/* Every table of scores has this dimension, so that a row beyond it does not compile. */
+enum { ATT_SCORE_COUNT = ATT_SCORE_LOCATION + 1 };
+
 /* The variables of one head's score, or their gradients, in double and row-major. */
 typedef struct att_score_vars {
     double *w;

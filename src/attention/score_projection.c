@@ -7,10 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+/* A score that has no row uses queries and keys as they are (ATT_PROJECTION_NONE, which is 0). */
 static const struct {
     att_projection form;
     att_slot slot;
-} projections[][ATT_QK_SIDE_COUNT] = {
+} projections[ATT_SCORE_COUNT][ATT_QK_SIDE_COUNT] = {
     [ATT_SCORE_GENERAL] = { { ATT_PROJECTION_MATRIX, ATT_SLOT_SCORE_W } },
     [ATT_SCORE_ADDITIVE] = { { ATT_PROJECTION_TRANSPOSED, ATT_SLOT_SCORE_W },
                              { ATT_PROJECTION_TRANSPOSED, ATT_SLOT_SCORE_U } },
@@ -18,7 +19,6 @@ static const struct {
                            { ATT_PROJECTION_VECTOR, ATT_SLOT_SCORE_V } },
     [ATT_SCORE_COSINE] = { { ATT_PROJECTION_UNIT_NORM, ATT_SLOT_COUNT },
                            { ATT_PROJECTION_UNIT_NORM, ATT_SLOT_COUNT } },
-    [ATT_SCORE_LOCATION] = { { ATT_PROJECTION_NONE, ATT_SLOT_COUNT } },
 };
 
 const att_tensor *att_projection_bias(const att_problem *p, att_qk_side side)

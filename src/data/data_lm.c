@@ -227,9 +227,10 @@ static att_status report_text(att_string *out, const att_data *data)
     ATT_TRY(report_slice(out, "training", &data->train, ""));
     ATT_TRY(report_slice(out, "validation", &data->valid,
                          data->held_out ? ", the end of the training file" : ""));
-    ATT_TRY(att_string_printf(out, "%-12s%s, vocabulary size %d\n", "tokens",
-                              att_token_unit_name(att_vocab_tokenizer_kind(data->target_vocab)),
-                              att_vocab_size(data->target_vocab)));
+    ATT_TRY(
+        att_string_printf(out, "%-12s%s, vocabulary size %d\n", "tokens",
+                          att_tokenizer_specs[att_vocab_tokenizer_kind(data->target_vocab)].unit,
+                          att_vocab_size(data->target_vocab)));
     if (train->unknown_tokens > 0 || valid->unknown_tokens > 0)
         ATT_TRY(att_string_printf(
             out, "%-12sunknown tokens: %" PRId64 " in training, %" PRId64 " in validation\n", "",

@@ -20,9 +20,6 @@ extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data,
 att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_settings *settings,
                                  att_error *err);
 
-/* The name of tokens in reports: "characters". */
-const char *att_token_unit_name(att_tokenizer_kind tokens);
-
 /* The reports of pairs and of classification data (data_report.c). */
 att_status att_seq2seq_data_report(att_string *out, const att_data *data);
 att_status att_classifier_data_report(att_string *out, const att_data *data);

@@ -6,20 +6,6 @@
 
 #include <inttypes.h>
 
-static const char *const token_names[] = {
-    [ATT_TOKENIZER_CHAR] = "characters",
-    [ATT_TOKENIZER_WORD] = "words",
-    [ATT_TOKENIZER_SPACE] = "whitespace-separated tokens",
-    [ATT_TOKENIZER_BPE] = "BPE tokens",
-    [ATT_TOKENIZER_LINE] = "whole lines",
-    [ATT_TOKENIZER_BYTE] = "bytes",
-};
-
-const char *att_token_unit_name(att_tokenizer_kind tokens)
-{
-    return token_names[tokens];
-}
-
 static const char *const skip_names[ATT_SKIP_COUNT] = {
     [ATT_SKIP_BLANK] = "empty",
     [ATT_SKIP_EMPTY_SOURCE] = "with an empty source",
@@ -53,7 +39,7 @@ att_status att_sequence_stats_report(att_string *out, const char *name, const at
 {
     ATT_TRY(att_string_printf(
         out, "%-12s%s, vocabulary size %d; sequence length %" PRId64 " to %" PRId64 ", mean %.1f\n",
-        name, token_names[att_vocab_tokenizer_kind(vocab)], att_vocab_size(vocab),
+        name, att_tokenizer_specs[att_vocab_tokenizer_kind(vocab)].unit, att_vocab_size(vocab),
         train->min_length, train->max_length, (double)train->tokens / (double)pairs));
     if (train->unknown_tokens == 0 && valid->unknown_tokens == 0)
         return ATT_OK;

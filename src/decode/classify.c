@@ -90,7 +90,7 @@ static att_status make_prediction(classification *s, const att_request *q,
     out->token_count = read.source_count;
     out->tokens = read.source_tokens;
     att_tokenizer_kind tokens = att_vocab_tokenizer_kind(s->model->source_vocab);
-    out->spaced = tokens == ATT_TOKENIZER_WORD || tokens == ATT_TOKENIZER_SPACE;
+    out->spaced = att_tokenizer_specs[tokens].words;
     ATT_TRY(add_probabilities(s, out, rows->log_probs + r * rows->labels, err));
     const float *weights =
         rows->attention ? rows->attention + r * rows->heads * rows->length : NULL;

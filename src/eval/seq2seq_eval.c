@@ -35,7 +35,7 @@ const char *const *att_model_metrics(const att_model *model, size_t *count)
         return caption_metrics;
     }
     att_tokenizer_kind tokens = att_vocab_tokenizer_kind(model->target_vocab);
-    *count = tokens == ATT_TOKENIZER_WORD || tokens == ATT_TOKENIZER_BPE ? 2 : 0;
+    *count = att_tokenizer_specs[tokens].language ? ATT_COUNT(text_metrics) : 0;
     return text_metrics;
 }
 

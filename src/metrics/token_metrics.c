@@ -149,7 +149,7 @@ static att_status add_word_edits(att_token_metrics *metrics, const att_vocab *vo
                                  const int32_t *hypothesis, size_t hypothesis_count,
                                  const int32_t *reference, size_t reference_count, int64_t edits)
 {
-    if (att_vocab_tokenizer_kind(vocab) == ATT_TOKENIZER_CHAR)
+    if (att_tokenizer_specs[att_vocab_tokenizer_kind(vocab)].spacing == ATT_SPACES_ARE_TOKENS)
         return add_character_words(metrics, space_of(vocab), hypothesis, hypothesis_count,
                                    reference, reference_count);
     if (att_vocab_is_subword(vocab))

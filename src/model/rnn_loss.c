@@ -1,4 +1,4 @@
-/* The teacher-forced loss of RNN models, with truncated BPTT for language models. */
+/* The loss of RNN models with teacher forcing, and truncated BPTT for language models. */
 #include "model/rnn.h"
 
 #include <assert.h>

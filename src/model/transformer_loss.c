@@ -1,4 +1,4 @@
-/* The teacher-forced loss of Transformer models. */
+/* The loss of Transformer models with teacher forcing. */
 #include "model/transformer.h"
 
 /* Sums the losses of the tokens in order, and counts those predicted correctly. */

@@ -33,13 +33,15 @@ typedef struct att_calculation_markup {
     const char *end;
 } att_calculation_markup;
 
-/* The functions that write one format; NULL where the format needs none. `before` of a part is the
- * part of the same step that was shown before it, or NULL. */
+/* The functions that write one format. All are required, but for `head` and `part`, which
+ * att_put_parts() calls, and `calculation`, which att_put_calculations() calls: a format that uses
+ * neither may leave them NULL. */
 typedef struct att_format_spec {
     void (*begin)(att_page *page);
     void (*begin_sheet)(att_page *page);
     void (*step[ATT_STEP_KINDS])(att_page *page, const att_trace_step *step);
     void (*head)(att_page *page, int64_t number);
+    /* `before` is the part of the same step that was shown before it, or NULL. */
     void (*part)(att_page *page, const att_trace_part *part, const att_trace_part *before);
     void (*calculation)(att_page *page, const att_calculation *calculation);
     att_calculation_markup calculations;

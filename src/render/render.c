@@ -10,16 +10,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum {
-    SHEET_FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_MARKDOWN | 1 << ATT_FORMAT_LATEX |
-                    1 << ATT_FORMAT_HTML | 1 << ATT_FORMAT_JSON
-};
-
-static const att_format_spec *const formats[] = {
+/* NULL: a worksheet has no such format. */
+static const att_format_spec *const formats[ATT_FORMAT_COUNT] = {
     [ATT_FORMAT_TEXT] = &att_format_text,   [ATT_FORMAT_MARKDOWN] = &att_format_markdown,
     [ATT_FORMAT_LATEX] = &att_format_latex, [ATT_FORMAT_HTML] = &att_format_html,
     [ATT_FORMAT_JSON] = &att_format_json,
 };
+
+/* The formats of the table, as bits for att_render_options_resolve(). */
+static int sheet_formats(void)
+{
+    int bits = 0;
+    for (int format = 0; format < ATT_FORMAT_COUNT; format++)
+        bits |= (formats[format] != NULL) << format;
+    return bits;
+}
 
 static void render_sheet(att_page *page)
 {
@@ -41,7 +46,7 @@ att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, si
                              const att_render_options *options, att_error *err)
 {
     att_render_options resolved;
-    ATT_TRY(att_render_options_resolve(&resolved, options, SHEET_FORMATS, "a worksheet", err));
+    ATT_TRY(att_render_options_resolve(&resolved, options, sheet_formats(), "a worksheet", err));
     ATT_TRY(att_render_options_check(sheets, count, &resolved, err));
     resolved.head = att_render_head(&resolved);
     att_writer writer = att_writer_on(out);

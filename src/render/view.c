@@ -308,7 +308,7 @@ static att_status fail_only(const att_sheet *const *sheets, size_t count, const 
     return status;
 }
 
-static const char *const format_names[] = {
+static const char *const format_names[ATT_FORMAT_COUNT] = {
     [ATT_FORMAT_TEXT] = "text", [ATT_FORMAT_MARKDOWN] = "Markdown", [ATT_FORMAT_LATEX] = "LaTeX",
     [ATT_FORMAT_HTML] = "HTML", [ATT_FORMAT_JSON] = "JSON",         [ATT_FORMAT_SVG] = "SVG",
 };
@@ -317,7 +317,7 @@ att_status att_render_options_resolve(att_render_options *out, const att_render_
                                       int formats, const char *object, att_error *err)
 {
     ATT_TRY(ATT_OPTIONS_COPY(att_render_options, out, options, err));
-    if ((size_t)out->format >= ATT_COUNT(format_names))
+    if ((size_t)out->format >= ATT_FORMAT_COUNT)
         return att_fail(err, ATT_BAD_INPUT, "format", "unknown format number %d", (int)out->format);
     if (!(formats >> out->format & 1))
         return att_fail(err, ATT_BAD_INPUT, "format", "%s cannot be rendered as %s", object,

@@ -6,6 +6,9 @@
 #include "render/number.h"
 #include "sheet/trace.h"
 
+/* Every table of formats has this dimension, so that a row beyond it does not compile. */
+enum { ATT_FORMAT_COUNT = ATT_FORMAT_SVG + 1 };
+
 /* The shown entries of `count` rows or columns: `head` entries from `first` on, then the last
  * `tail`. */
 typedef struct att_axis {

@@ -1,59 +1,69 @@
 /* The table of worksheet functions for attention and other layers (docs/worksheets.md). */
 #include "sheet/blocks.h"
 
+static const char *score_word(size_t index)
+{
+    return att_score_name((att_score)index);
+}
+
+static const char *normalizer_word(size_t index)
+{
+    return att_normalizer_name((att_normalizer)index);
+}
+
 /* clang-format off */
 
 /* One row per option of attention; the four attention functions share them and may add more. */
 #define ATTENTION_OPTIONS                                                                          \
-    { "score", "dot, scaled, general, additive, concat, gaussian, cosine or location" },           \
-    { "scale", "a number" },                                                                       \
-    { "softcap", "a number" },                                                                     \
-    { "mask", "causal or a matrix of 0 and 1" },                                                   \
-    { "causal", NULL },                                                                            \
-    { "offset", "a number" },                                                                      \
-    { "window", "a number or a pair [left right]" },                                               \
-    { "length", "a number" },                                                                      \
-    { "bias", "a matrix" },                                                                        \
-    { "alibi", "a number or a vector of slopes" },                                                 \
-    { "normalizer", "softmax, mean, sparsemax, entmax, sigmoid, sum or none" },                     \
-    { "W", "a matrix" },                                                                           \
-    { "U", "a matrix" },                                                                           \
-    { "b", "a vector of numbers" },                                                                \
-    { "v", "a vector of numbers" },                                                                \
-    { "vectors", "rows or columns" }
+    { "score", NULL, score_word },                                                                 \
+    { "scale", "a number", NULL },                                                                 \
+    { "softcap", "a number", NULL },                                                               \
+    { "mask", "causal or a matrix of 0 and 1", NULL },                                             \
+    { "causal", NULL, NULL },                                                                      \
+    { "offset", "a number", NULL },                                                                \
+    { "window", "a number or a pair [left right]", NULL },                                         \
+    { "length", "a number", NULL },                                                                \
+    { "bias", "a matrix", NULL },                                                                  \
+    { "alibi", "a number or a vector of slopes", NULL },                                           \
+    { "normalizer", NULL, normalizer_word },                                                       \
+    { "W", "a matrix", NULL },                                                                     \
+    { "U", "a matrix", NULL },                                                                     \
+    { "b", "a vector of numbers", NULL },                                                          \
+    { "v", "a vector of numbers", NULL },                                                          \
+    { "vectors", "rows or columns", NULL }
 
 static const att_option_spec attention_options[] = {
     ATTENTION_OPTIONS,
-    { NULL, NULL },
+    { NULL, NULL, NULL },
 };
 
 static const att_option_spec multihead_options[] = {
     ATTENTION_OPTIONS,
-    { "heads", "a number" },
-    { "from", "a matrix" },
-    { NULL, NULL },
+    { "heads", "a number", NULL },
+    { "from", "a matrix", NULL },
+    { NULL, NULL, NULL },
 };
 
 static const att_option_spec positional_options[] = {
-    { "base", "a number" },
-    { "start", "a number" },
-    { NULL, NULL },
+    { "base", "a number", NULL },
+    { "start", "a number", NULL },
+    { NULL, NULL, NULL },
 };
 
 static const att_option_spec linear_options[] = {
-    { "vectors", "rows or columns" },
-    { NULL, NULL },
+    { "vectors", "rows or columns", NULL },
+    { NULL, NULL, NULL },
 };
 
 static const att_option_spec conv1d_options[] = {
-    { "padding", "same or valid" },
-    { "stride", "a number" },
-    { NULL, NULL },
+    { "padding", "same or valid", NULL },
+    { "stride", "a number", NULL },
+    { NULL, NULL, NULL },
 };
 
 static const att_option_spec gru_options[] = {
-    { "reset", "after or before" },
-    { NULL, NULL },
+    { "reset", "after or before", NULL },
+    { NULL, NULL, NULL },
 };
 
 const att_function att_block_functions[] = {

@@ -14,6 +14,8 @@
 #ifndef ATT_SHEET_BLOCKS_H
 #define ATT_SHEET_BLOCKS_H
 
+#include "attention/normalize.h"
+#include "attention/score.h"
 #include "sheet/function.h"
 #include "sheet/calculation.h"
 
@@ -118,7 +120,7 @@ typedef struct att_score_spec {
                            int64_t j);
 } att_score_spec;
 
-extern const att_score_spec att_score_specs[]; /* indexed by att_score */
+extern const att_score_spec att_score_specs[ATT_SCORE_COUNT];
 
 /* How sheets show a normalizer. */
 typedef struct att_normalizer_spec {
@@ -130,7 +132,7 @@ typedef struct att_normalizer_spec {
                            int64_t j);
 } att_normalizer_spec;
 
-extern const att_normalizer_spec att_normalizer_specs[]; /* indexed by att_normalizer */
+extern const att_normalizer_spec att_normalizer_specs[ATT_NORMALIZER_COUNT];
 
 /* The options of an attention call. */
 typedef struct att_sheet_attention {

@@ -97,7 +97,7 @@ static att_expr *write_entmax(att_arena *arena, const att_sheet_head *head, int6
                            number(arena, 2.0));
 }
 
-const att_normalizer_spec att_normalizer_specs[] = {
+const att_normalizer_spec att_normalizer_specs[ATT_NORMALIZER_COUNT] = {
     [ATT_NORMALIZE_SOFTMAX] = { ATT_NORMALIZE_SOFTMAX, "softmax(scores)",
                                 "the scores of each query become weights that add up to 1",
                                 write_softmax },

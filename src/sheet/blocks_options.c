@@ -4,21 +4,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MAX_WINDOW = 1 << 30, MAX_NAMES = 16 };
+enum { MAX_WINDOW = 1 << 30 };
 
 static att_status read_words(const att_call *call, att_attention_options *options)
 {
-    const char *names[MAX_NAMES] = { NULL };
+    const char *scores[ATT_SCORE_COUNT + 1] = { NULL };
+    for (size_t i = 0; i < ATT_SCORE_COUNT; i++)
+        scores[i] = att_score_name((att_score)i);
     size_t chosen = ATT_SCORE_SCALED;
-    for (size_t i = 0; i < MAX_NAMES - 1 && (names[i] = att_score_name((att_score)i)); i++)
-        continue;
-    ATT_TRY(att_option_word(call, "score", names, &chosen));
+    ATT_TRY(att_option_word(call, "score", scores, &chosen));
     options->score = (att_score)chosen;
+    const char *normalizers[ATT_NORMALIZER_COUNT + 1] = { NULL };
+    for (size_t i = 0; i < ATT_NORMALIZER_COUNT; i++)
+        normalizers[i] = att_normalizer_name((att_normalizer)i);
     chosen = ATT_NORMALIZE_SOFTMAX;
-    for (size_t i = 0; i < MAX_NAMES - 1 && (names[i] = att_normalizer_name((att_normalizer)i));
-         i++)
-        continue;
-    ATT_TRY(att_option_word(call, "normalizer", names, &chosen));
+    ATT_TRY(att_option_word(call, "normalizer", normalizers, &chosen));
     options->normalizer = (att_normalizer)chosen;
     return ATT_OK;
 }

@@ -97,7 +97,7 @@ static att_expr *write_location(att_arena *arena, const att_sheet_head *head, in
  * d_k, a the attention size, s the number of keys, c is d_q + d_k, 1 is one. The W of the general
  * score is between query and key and has the same layout in both orientations. The parameter v is
  * called v_a in formulas, because v denotes the values there. */
-const att_score_spec att_score_specs[] = {
+const att_score_spec att_score_specs[ATT_SCORE_COUNT] = {
     [ATT_SCORE_DOT] = { ATT_SCORE_DOT,
                         true,
                         "q * k'",

@@ -30,6 +30,29 @@ const att_option_spec *att_option_find(const att_function *function, const char 
 
 /* ---- The values an option accepts: alternatives separated by commas and "or" */
 
+enum { ACCEPTS_SIZE = 512 };
+
+bool att_option_is_flag(const att_option_spec *row)
+{
+    return !row->accepts && !row->word;
+}
+
+/* `accepts`, or the words of the option's table in the same form, written into `buffer`; an empty
+ * string for a flag. */
+static const char *accepted_text(const att_option_spec *row, char buffer[ACCEPTS_SIZE])
+{
+    size_t length = 0;
+    if (row->accepts)
+        return row->accepts;
+    buffer[0] = '\0';
+    for (size_t i = 0; row->word && row->word(i) && length < ACCEPTS_SIZE; i++) {
+        const char *separator = i == 0 ? "" : row->word(i + 1) ? ", " : " or ";
+        length += (size_t)snprintf(buffer + length, ACCEPTS_SIZE - length, "%s%s", separator,
+                                   row->word(i));
+    }
+    return buffer;
+}
+
 /* The next alternative of `accepts` and its length; NULL at the end. */
 static const char *next_alternative(const char *accepts, size_t *length)
 {
@@ -61,8 +84,9 @@ static bool is_word(const char *text, size_t length)
 bool att_option_accepts_word(const att_option_spec *row, const char *word)
 {
     size_t length;
-    const char *at = row->accepts;
-    while (at && (at = next_alternative(at, &length))) {
+    char buffer[ACCEPTS_SIZE];
+    const char *at = accepted_text(row, buffer);
+    while ((at = next_alternative(at, &length))) {
         if (length == strlen(word) && memcmp(at, word, length) == 0 && is_word(at, length))
             return true;
         at += length;
@@ -73,8 +97,9 @@ bool att_option_accepts_word(const att_option_spec *row, const char *word)
 bool att_option_accepts_only_words(const att_option_spec *row)
 {
     size_t length;
-    const char *at = row->accepts;
-    while (at && (at = next_alternative(at, &length))) {
+    char buffer[ACCEPTS_SIZE];
+    const char *at = accepted_text(row, buffer);
+    while ((at = next_alternative(at, &length))) {
         if (!is_word(at, length))
             return false;
         at += length;
@@ -104,15 +129,15 @@ static att_status fail_option_name(const att_scope *scope, const att_expr *optio
                           option->text, function->usage);
 }
 
-/* Writes ": did you mean …?" with the accepted word nearest to `word` into `out`; an empty string
- * if no word is near. */
-static const char *suggest_word(const att_option_spec *row, const char *word, char out[64])
+/* Writes ": did you mean …?" with the word of `accepts` nearest to `word` into `out`; an empty
+ * string if no word is near. */
+static const char *suggest_word(const char *accepts, const char *word, char out[64])
 {
     char words[24][24];
     const char *known[24];
     size_t count = 0;
     size_t length;
-    for (const char *at = row->accepts; count < 24 && (at = next_alternative(at, &length));
+    for (const char *at = accepts; count < 24 && (at = next_alternative(at, &length));
          at += length) {
         if (!is_word(at, length) || length >= sizeof words[0])
             continue;
@@ -130,9 +155,10 @@ static const char *suggest_word(const att_option_spec *row, const char *word, ch
 static att_status fail_option_word(const att_scope *scope, const att_expr *at,
                                    const att_option_spec *row, const char *word)
 {
-    char hint[64];
-    return att_scope_fail(scope, at, "%s takes %s, found '%.80s'%s", row->name, row->accepts, word,
-                          suggest_word(row, word, hint));
+    char hint[64], buffer[ACCEPTS_SIZE];
+    const char *accepts = accepted_text(row, buffer);
+    return att_scope_fail(scope, at, "%s takes %s, found '%.80s'%s", row->name, accepts, word,
+                          suggest_word(accepts, word, hint));
 }
 
 /* A bare or quoted word if the option accepts it, otherwise an expression. */
@@ -167,7 +193,7 @@ static att_status eval_option(const att_scope *scope, const att_expr *option,
         *value = (att_value){ .kind = ATT_VALUE_WORD, .word = row->name };
         return ATT_OK;
     }
-    if (!row->accepts)
+    if (att_option_is_flag(row))
         return att_scope_fail(scope, option, "'%s' is a flag and takes no value", row->name);
     return eval_option_value(scope, option->child[0], row, value);
 }

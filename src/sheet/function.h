@@ -38,11 +38,13 @@ typedef struct att_call {
 
 /* `accepts` describes the values of an option, for error messages, help and the evaluator.
  * Alternatives are separated by commas and "or"; an alternative of one word is a literal word, one
- * of several words describes an expression: "dot, scaled or general", "a matrix", "causal or a
- * matrix of 0 and 1". NULL: a flag, written without a value, such as `causal`. */
+ * of several words describes an expression: "rows or columns", "a matrix", "causal or a matrix of 0
+ * and 1". An option whose words are the names of a table has `word` instead: word(0), word(1), … up
+ * to NULL. Neither: a flag, written without a value, such as `causal`. */
 typedef struct att_option_spec {
     const char *name;
     const char *accepts;
+    const char *(*word)(size_t index);
 } att_option_spec;
 
 typedef struct att_function {
@@ -79,6 +81,8 @@ const att_expr *att_formula(att_arena *arena, const char *text);
 /* The function or option of that name, or NULL. */
 const att_function *att_function_find(const char *name);
 const att_option_spec *att_option_find(const att_function *function, const char *name);
+
+bool att_option_is_flag(const att_option_spec *row);
 
 /* Whether the option accepts the word `word`; whether it accepts only words. */
 bool att_option_accepts_word(const att_option_spec *row, const char *word);

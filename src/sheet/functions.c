@@ -352,8 +352,10 @@ static att_status run_round(const att_call *call, att_value *out)
 
 /* ---- The table */
 
-static const att_option_spec axis_words[] = { { "rows", NULL }, { "cols", NULL }, { NULL, NULL } };
-static const att_option_spec norm_options[] = { { "eps", "a number" }, { NULL, NULL } };
+static const att_option_spec axis_words[] = { { "rows", NULL, NULL },
+                                              { "cols", NULL, NULL },
+                                              { NULL, NULL, NULL } };
+static const att_option_spec norm_options[] = { { "eps", "a number", NULL }, { NULL, NULL, NULL } };
 
 const att_function att_plain_functions[] = {
     { "softmax", "softmax(X), each row, or softmax(X, cols)", 1, 1, axis_words, run_softmax },

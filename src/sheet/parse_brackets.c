@@ -113,7 +113,7 @@ static void note_flag(const att_function *function, att_expr *argument)
     if (!function || argument->kind != ATT_EXPR_NAME)
         return;
     const att_option_spec *row = att_option_find(function, argument->text);
-    if (row && !row->accepts)
+    if (row && att_option_is_flag(row))
         argument->kind = ATT_EXPR_OPTION;
 }
 

@@ -58,7 +58,7 @@ att_node *att_embedding_lookup(att_tape *tape, att_node *table, int64_t rows, in
 /* Sinusoidal position vectors of positions first … first+count-1, [count,width]: a constant. */
 att_node *att_sinusoidal_positions(att_tape *tape, int64_t first, int64_t count, int64_t width);
 
-/* Rotary position embedding (Su et al. 2021): rotates the first `heads` heads of `head_size`
+/* RoPE, rotary position embedding (Su et al. 2021): rotates the first `heads` heads of `head_size`
  * columns each, row i by positions[i]; columns after those are copied. Columns j and
  * j + head_size/2 of a head are rotated together, by position / 10000^(2j/head_size). */
 att_node *att_rope(att_tape *tape, att_node *x, int64_t heads, int64_t head_size,

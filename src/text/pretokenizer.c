@@ -10,10 +10,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DOCUMENT_TOKENIZERS "char", "word", "bpe", "byte"
+/* X(KIND, name in settings and model files, att_tokenizer_spec): the kinds that can split a whole
+ * text, and the others. */
+#define DOCUMENT_TOKENIZERS(X)                                                                     \
+    X(CHAR, "char", "characters", NULL, end_of_cluster, ATT_SPACES_ARE_TOKENS, .trimmed = true)    \
+    X(WORD, "word", "words", is_space, end_of_word, ATT_SPACES_BETWEEN_WORDS, .words = true,       \
+      .language = true)                                                                            \
+    X(BPE, "bpe", "BPE tokens", NULL, end_of_piece, ATT_SPACES_BETWEEN_WORDS, .exact = true,       \
+      .language = true)                                                                            \
+    X(BYTE, "byte", "bytes", NULL, end_of_byte, ATT_SPACES_BETWEEN_WORDS, .exact = true)
+#define LINE_TOKENIZERS(X)                                                                         \
+    X(SPACE, "space", "whitespace-separated tokens", is_ascii_space, end_of_run,                   \
+      ATT_SPACES_BETWEEN_TOKENS, .words = true)                                                    \
+    X(LINE, "line", "whole lines", NULL, end_of_line, ATT_SPACES_BETWEEN_TOKENS, .trimmed = true)
 
-const char *const att_tokenizer_kind_names[] = { DOCUMENT_TOKENIZERS, "space", "line", NULL };
-const char *const att_document_tokenizer_names[] = { DOCUMENT_TOKENIZERS, NULL };
+#define PLUS_ONE(...) +1
+_Static_assert(0 DOCUMENT_TOKENIZERS(PLUS_ONE) == ATT_DOCUMENT_TOKENIZER_KINDS, "a row is missing");
+_Static_assert(0 LINE_TOKENIZERS(PLUS_ONE) == ATT_TOKENIZER_KINDS - ATT_DOCUMENT_TOKENIZER_KINDS,
+               "a row is missing");
+
+#define KIND_NAME(KIND, NAME, ...) [ATT_TOKENIZER_##KIND] = (NAME),
+const char *const att_tokenizer_kind_names[] = { DOCUMENT_TOKENIZERS(KIND_NAME)
+                                                     LINE_TOKENIZERS(KIND_NAME) NULL };
+const char *const att_document_tokenizer_names[] = { DOCUMENT_TOKENIZERS(KIND_NAME) NULL };
 
 /* Whether all code points are below U+0100. There every text is in composed form already. */
 static bool is_latin1(const char *text, size_t length)
@@ -85,8 +104,7 @@ att_status att_line_normalize_nfc(att_string *out, const char *line, size_t leng
 att_status att_document_normalize(att_string *out, att_offset_map *offsets, att_tokenizer_kind kind,
                                   const char *text, size_t length, bool lower, att_error *err)
 {
-    bool exact = kind == ATT_TOKENIZER_BPE || kind == ATT_TOKENIZER_BYTE;
-    if (!exact || lower)
+    if (!att_tokenizer_specs[kind].exact || lower)
         return normalize_nfc(out, offsets, text, length, lower, err);
     out->length = 0;
     return att_string_append(out, text, length) == ATT_OK ? ATT_OK : att_fail_memory(err);
@@ -259,31 +277,25 @@ static void trim_end(att_pretokenizer *in)
     in->length = end;
 }
 
+#define KIND_SPEC(KIND, NAME, ...) [ATT_TOKENIZER_##KIND] = { __VA_ARGS__ },
+const att_tokenizer_spec att_tokenizer_specs[] = { DOCUMENT_TOKENIZERS(KIND_SPEC)
+                                                       LINE_TOKENIZERS(KIND_SPEC) };
+
 bool att_pretokenizer_next(att_pretokenizer *in, const char **token, size_t *length)
 {
-    static const struct {
-        bool (*skip)(uint32_t code); /* between tokens */
-        size_t (*end)(const att_pretokenizer *in, size_t at);
-    } rules[] = {
-        [ATT_TOKENIZER_CHAR] = { NULL, end_of_cluster },
-        [ATT_TOKENIZER_WORD] = { is_space, end_of_word },
-        [ATT_TOKENIZER_SPACE] = { is_ascii_space, end_of_run },
-        [ATT_TOKENIZER_BPE] = { NULL, end_of_piece },
-        [ATT_TOKENIZER_LINE] = { NULL, end_of_line },
-        [ATT_TOKENIZER_BYTE] = { NULL, end_of_byte },
-    };
-    bool words = in->kind == ATT_TOKENIZER_WORD || in->kind == ATT_TOKENIZER_SPACE;
-    bool trims = in->kind == ATT_TOKENIZER_CHAR || in->kind == ATT_TOKENIZER_LINE;
-    att_tokenizer_kind kind = in->whole_text && words ? ATT_TOKENIZER_BPE : in->kind;
-    if (in->position == 0 && trims && !in->whole_text) {
+    const att_tokenizer_spec *spec = &att_tokenizer_specs[in->kind];
+    bool trims = spec->trimmed && !in->whole_text;
+    if (in->whole_text && spec->words)
+        spec = &att_tokenizer_specs[ATT_TOKENIZER_BPE];
+    if (in->position == 0 && trims) {
         trim_end(in);
         skip_spaces(in, is_space);
-    } else if (rules[kind].skip) {
-        skip_spaces(in, rules[kind].skip);
+    } else if (spec->skip) {
+        skip_spaces(in, spec->skip);
     }
     if (in->position >= in->length)
         return false;
-    size_t end = rules[kind].end(in, in->position);
+    size_t end = spec->end(in, in->position);
     *token = in->text + in->position;
     *length = end - in->position;
     in->position = end;
@@ -350,9 +362,10 @@ static bool opens_quote(const char *text, size_t length)
 static bool needs_space(const att_string *out, size_t start, att_tokenizer_kind kind,
                         const char *token)
 {
-    if (out->length == start || kind == ATT_TOKENIZER_CHAR || !*token)
+    att_token_spacing spacing = att_tokenizer_specs[kind].spacing;
+    if (out->length == start || spacing == ATT_SPACES_ARE_TOKENS || !*token)
         return false;
-    if (kind == ATT_TOKENIZER_SPACE || kind == ATT_TOKENIZER_LINE)
+    if (spacing == ATT_SPACES_BETWEEN_TOKENS)
         return true;
     uint32_t first;
     att_utf8_decode_lossy(token, strnlen(token, 4), &first);

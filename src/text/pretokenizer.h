@@ -9,23 +9,23 @@
 #include "attend.h"
 #include "text/offset_map.h"
 
-/* How a text is split into tokens. The kinds that keep its spaces and line ends come first: only
- * those split a whole text, for a language model. */
+/* How a text is split into tokens; the lists in pretokenizer.c have a row per kind. The kinds that
+ * keep spaces and line ends come first: only those split a whole text, for a language model. */
 typedef enum att_tokenizer_kind {
-    ATT_TOKENIZER_CHAR,  /* characters: grapheme clusters */
-    ATT_TOKENIZER_WORD,  /* words and punctuation marks */
-    ATT_TOKENIZER_BPE,   /* subwords, learned by byte-pair encoding */
-    ATT_TOKENIZER_BYTE,  /* bytes */
-    ATT_TOKENIZER_SPACE, /* whitespace-separated tokens */
-    ATT_TOKENIZER_LINE,  /* the whole line is one token: a label */
+    ATT_TOKENIZER_CHAR, /* characters: grapheme clusters */
+    ATT_TOKENIZER_WORD, /* words and punctuation marks */
+    ATT_TOKENIZER_BPE,  /* subwords, learned by byte-pair encoding */
+    ATT_TOKENIZER_BYTE, /* bytes */
+    ATT_DOCUMENT_TOKENIZER_KINDS,
+    ATT_TOKENIZER_SPACE = ATT_DOCUMENT_TOKENIZER_KINDS, /* whitespace-separated tokens */
+    ATT_TOKENIZER_LINE,                                 /* the whole line is one token: a label */
+    ATT_TOKENIZER_KINDS
 } att_tokenizer_kind;
-
-enum { ATT_TOKENIZER_KINDS = ATT_TOKENIZER_LINE + 1 };
 
 /* Their names in settings and model files, in the order of the enum, ended by NULL; and the names
  * of those that can split a whole text. */
 extern const char *const att_tokenizer_kind_names[ATT_TOKENIZER_KINDS + 1];
-extern const char *const att_document_tokenizer_names[ATT_TOKENIZER_SPACE + 1];
+extern const char *const att_document_tokenizer_names[ATT_DOCUMENT_TOKENIZER_KINDS + 1];
 
 /* The offset of the first byte that is zero or not UTF-8; `length` if there is none. */
 size_t att_line_valid_prefix(const char *line, size_t length);
@@ -66,6 +66,27 @@ typedef struct att_pretokenizer {
     bool whole_text; /* a text, not a line */
     size_t position;
 } att_pretokenizer;
+
+/* Where the spaces of a line are when its tokens are joined again. */
+typedef enum att_token_spacing {
+    ATT_SPACES_ARE_TOKENS,
+    ATT_SPACES_BETWEEN_WORDS,  /* but not where punctuation attaches to a word */
+    ATT_SPACES_BETWEEN_TOKENS, /* always */
+} att_token_spacing;
+
+/* The properties of a kind, a row of att_tokenizer_specs. */
+typedef struct att_tokenizer_spec {
+    const char *unit;            /* its tokens in reports: "characters" */
+    bool (*skip)(uint32_t code); /* characters that are dropped between tokens; NULL: none */
+    size_t (*end)(const att_pretokenizer *in, size_t at); /* of the token that begins at `at` */
+    att_token_spacing spacing;
+    bool exact;    /* gives every byte back: lines are not brought into composed form */
+    bool trimmed;  /* white space at the ends of a line is dropped, though `skip` is NULL */
+    bool words;    /* tokens are words: shown with spaces; of a whole text, the pieces of BPE */
+    bool language; /* tokens of natural language: outputs are evaluated with BLEU and chrF */
+} att_tokenizer_spec;
+
+extern const att_tokenizer_spec att_tokenizer_specs[ATT_TOKENIZER_KINDS];
 
 /* The next token, a part of the text; false at the end. */
 bool att_pretokenizer_next(att_pretokenizer *splitter, const char **token, size_t *length);

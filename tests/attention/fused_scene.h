@@ -5,7 +5,8 @@
 
 #include "helper.h"
 
-#include "attention/problem.h"
+#include "attention/normalize.h"
+#include "attention/score.h"
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "base/random.h"

@@ -37,8 +37,8 @@ static inline int64_t draw_width(dice *d)
 static inline choice draw_choice(dice *d)
 {
     bool tiled = once_in(d, 2);
-    choice c = { .score = (att_score)roll(d, tiled ? 2 : ATT_SCORE_LOCATION + 1),
-                 .normalizer = (att_normalizer)(tiled ? 0 : roll(d, ATT_NORMALIZE_NONE + 1)),
+    choice c = { .score = (att_score)roll(d, tiled ? 2 : ATT_SCORE_COUNT),
+                 .normalizer = (att_normalizer)(tiled ? 0 : roll(d, ATT_NORMALIZER_COUNT)),
                  .B = roll(d, 4),
                  .T = draw_size(d),
                  .S = draw_size(d),

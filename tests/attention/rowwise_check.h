@@ -70,7 +70,7 @@ static inline void check_tensor(const char *name, const att_tensor *found, const
 }
 
 /* All scores and normalizers that do not go straight through tiles. */
-enum { SCORES = ATT_SCORE_LOCATION + 1, NORMALIZERS = ATT_NORMALIZE_NONE + 1 };
+enum { SCORES = ATT_SCORE_COUNT, NORMALIZERS = ATT_NORMALIZER_COUNT };
 
 #define FOR_KINDS(score, normalizer)                                                               \
     for (int score = 0; score < SCORES; score++)                                                   \

@@ -6,7 +6,8 @@
 
 #include "helper.h"
 
-#include "attention/problem.h"
+#include "attention/normalize.h"
+#include "attention/score.h"
 #include "base/random.h"
 
 /* Masks and biases to be combined. */
@@ -25,8 +26,8 @@ static const struct scene_heads {
 } scene_heads[] = { { 1, 1, false }, { 2, 2, false }, { 4, 2, true }, { 3, 1, false } };
 
 enum {
-    SCORES = ATT_SCORE_LOCATION + 1,
-    NORMALIZERS = ATT_NORMALIZE_NONE + 1,
+    SCORES = ATT_SCORE_COUNT,
+    NORMALIZERS = ATT_NORMALIZER_COUNT,
     MASKS = COUNT(scene_masks),
     BIASES = COUNT(scene_biases),
     LAYOUTS = COUNT(scene_heads),
@@ -222,8 +223,7 @@ static inline void scene_lengthen(scene *s, att_slot slot)
 
 static inline void scene_new(scene *s, scene_choice choice, uint64_t seed)
 {
-    bool wide = choice.score == ATT_SCORE_GENERAL || choice.score == ATT_SCORE_ADDITIVE ||
-                choice.score == ATT_SCORE_CONCAT || choice.score == ATT_SCORE_LOCATION;
+    bool any_width = !att_score_get(choice.score)->same_width;
     bool packed = choice.mask & PACKED;
     *s = (scene){ .choice = choice,
                   .seed = seed,
@@ -233,7 +233,7 @@ static inline void scene_new(scene *s, scene_choice choice, uint64_t seed)
                   .H = choice.heads.H,
                   .G = choice.heads.G,
                   .Kq = 3,
-                  .Kk = wide && !(choice.projected & KEYS_PROJECTED) ? 2 : 3,
+                  .Kk = any_width && !(choice.projected & KEYS_PROJECTED) ? 2 : 3,
                   .M = 2,
                   .A = 3 };
     s->options = (att_attention_options){ .size = sizeof(att_attention_options),

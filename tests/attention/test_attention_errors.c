@@ -194,9 +194,9 @@ static void location(bench *t, int64_t rows)
       "1, but 2 ≠ 3")                                                                              \
     X(relative_even, (t->relative = view2(numbers, 2, 4), t->in.relative = &t->relative),          \
       "relative [2, 4]: the table is [H|1,2R+1], but 4 is even")                                   \
-    X(score_number, t->options.score = (att_score)8, "score is 8, which is not an att_score")      \
-    X(normalizer_number, t->options.normalizer = (att_normalizer)7,                                \
-      "normalizer is 7, which is not an att_normalizer")                                           \
+    X(score_number, t->options.score = (att_score)99, "score is 99, which is not an att_score")    \
+    X(normalizer_number, t->options.normalizer = (att_normalizer)99,                               \
+      "normalizer is 99, which is not an att_normalizer")                                          \
     X(scale_nan, t->options.scale = NAN, "scale is nan, expected a finite number")                 \
     X(scale_infinite, t->options.scale = INFINITY, "scale is inf, expected a finite number")       \
     X(cap_negative, t->options.soft_cap = -1,                                                      \

@@ -196,7 +196,7 @@ static att_attention_inputs parameters(att_score score, int64_t S, int64_t K, co
                                        att_tensor store[3])
 {
     att_attention_inputs in = { 0 };
-    const int64_t rows[] = {
+    const int64_t rows[SCORES] = {
         [ATT_SCORE_GENERAL] = K, [ATT_SCORE_ADDITIVE] = 3, [ATT_SCORE_LOCATION] = S
     };
     store[0] = view3(halves, 1, rows[score], K);

@@ -1,6 +1,8 @@
 /* attend eval: evaluates a model on data, or hypotheses against references. */
 #include "eval.h"
 
+#include <stdio.h>
+
 const char eval_details[] =
     "Evaluates MODEL on DATA ('-' is standard input). Without DATA, uses the validation data of "
     "its training run.\n"
@@ -21,9 +23,7 @@ const char eval_details[] =
     "With --hyp and --ref, no model is used: the lines of a file are scored against those of one "
     "or more reference files.\n"
     "\n"
-    "Metrics: bleu, chrf, chrf++, ter, wer (word error rate), per (phoneme error rate), cer "
-    "(character error rate), exact-match; for captions also bleu-1 to bleu-4 and cider. Values in "
-    "parentheses are 95 % confidence intervals (bootstrap resampling of the lines).\n";
+    "Values in parentheses are 95 % confidence intervals (bootstrap resampling of the lines).\n";
 
 const char *const eval_tokenizers[] = { "13a", "none", "char", "intl", NULL };
 
@@ -50,6 +50,14 @@ const option eval_options[] = {
     DECODING_OPTIONS(eval_settings, TYPES_GENERATE_LINES),
     { 0 },
 };
+
+void eval_print_metrics(void)
+{
+    printf("\nMetrics:\n");
+    const att_metric *metric;
+    for (size_t i = 0; (metric = att_metric_get(i)); i++)
+        printf("  %-11s  %s, %s\n", metric->name, metric->title, metric->help);
+}
 
 static const eval_settings defaults = { .bootstrap_samples = 1000 };
 

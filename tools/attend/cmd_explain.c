@@ -16,7 +16,7 @@
 #include "sheets.h"
 
 typedef struct settings {
-    int format; /* att_format; -1: not given */
+    int format; /* index of formats; -1: not given */
     const char *output;
     long digits;
     const char *only;
@@ -50,9 +50,22 @@ const char explain_details[] =
 /* In the order of att_attention_block. */
 static const char *const part_choices[] = { "encoder", "decoder", "cross", NULL };
 
-/* In the order of att_format, and the file extensions. */
-static const char *const format_choices[] = { "text", "md", "latex", "html", "json", NULL };
-static const char *const format_extensions[] = { ".txt", ".md", ".tex", ".html", ".json" };
+/* X(word of --format, file extension, format); the first is the default. */
+#define FORMATS(X)                                                                                 \
+    X("text", ".txt", ATT_FORMAT_TEXT)                                                             \
+    X("md", ".md", ATT_FORMAT_MARKDOWN)                                                            \
+    X("latex", ".tex", ATT_FORMAT_LATEX)                                                           \
+    X("html", ".html", ATT_FORMAT_HTML)                                                            \
+    X("json", ".json", ATT_FORMAT_JSON)
+
+#define FORMAT_WORD(WORD, EXTENSION, FORMAT) (WORD),
+static const char *const format_choices[] = { FORMATS(FORMAT_WORD) NULL };
+
+#define FORMAT_ROW(WORD, EXTENSION, FORMAT) { (EXTENSION), (FORMAT) },
+static const struct document_format {
+    const char *extension;
+    att_format format;
+} formats[] = { FORMATS(FORMAT_ROW) };
 
 #define ROW(NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ...)                                     \
     OPTION_ROW(settings, NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
@@ -90,10 +103,15 @@ const option explain_options[] = {
     { 0 },
 };
 
+static const struct document_format *chosen_format(const settings *set)
+{
+    return &formats[set->format < 0 ? 0 : set->format];
+}
+
 /* Options without effect, or that exclude each other, are refused rather than ignored. */
 static const char *conflict(const settings *set)
 {
-    bool text = set->format <= (int)ATT_FORMAT_TEXT;
+    bool text = chosen_format(set)->format == ATT_FORMAT_TEXT;
     bool head_only = set->head && !set->input; /* with --input it chooses the head */
     if (set->quiet && (set->format >= 0 || set->output || set->only || set->row || head_only))
         return "--quiet prints no document; --format, --output, --only, --row and --head need one";
@@ -125,7 +143,7 @@ static att_render_options render_options(const settings *set)
 {
     att_render_options options = {
         .size = sizeof(att_render_options),
-        .format = set->format < 0 ? ATT_FORMAT_TEXT : (att_format)set->format,
+        .format = chosen_format(set)->format,
         .digits = output_digits(set->digits),
         .only = set->only,
         .row = set->row,
@@ -171,8 +189,8 @@ static att_status make_folder(output_list *files, const sheet_list *sheets, cons
     for (size_t i = 0; i < sheets->count; i++) {
         att_string path = { 0 };
         output_file *file = NULL;
-        if (document_path(&path, set->output, sheets->names[i],
-                          format_extensions[options.format]) == ATT_OK)
+        if (document_path(&path, set->output, sheets->names[i], chosen_format(set)->extension) ==
+            ATT_OK)
             file = output_add(files, path.data, "document");
         att_string_free(&path);
         if (!file)

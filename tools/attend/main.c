@@ -41,6 +41,7 @@ const struct verb verbs[] = {
       .details = eval_details,
       .options = eval_options,
       .operand_suffix = "",
+      .print_extra_help = eval_print_metrics,
       .run = eval_run },
     { .name = "score",
       .operands = "MODEL FILE",

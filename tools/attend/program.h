@@ -71,6 +71,7 @@ extern const char run_details[];
 exit_code eval_run(const struct verb *verb, int count, char **args);
 extern const option eval_options[];
 extern const char eval_details[];
+void eval_print_metrics(void);
 
 exit_code score_run(const struct verb *verb, int count, char **args);
 extern const option score_options[];

@@ -2,7 +2,7 @@
 #include "base/minmax.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "reference/feedforward.h"
+#include "reference/activation.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 

@@ -1,5 +1,4 @@
 /* Norms, positions, SwiGLU, dropout and the local window. */
-#include "reference/feedforward.h"
 #include "reference/norm.h"
 #include "reference/positions.h"
 

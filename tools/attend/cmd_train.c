@@ -53,7 +53,8 @@ static bool on_progress(void *context, const att_training_progress *progress)
     return !signals_caught() && show->status == ATT_OK;
 }
 
-/* A resumed run appends to the existing log. */
+/* A resumed run appends to the existing log; a new run empties it at the first event, when it has
+ * locked its output: the log may be that of the run that holds the lock. */
 static att_status open_log(train_progress *show, const att_settings *settings, att_error *err)
 {
     att_string path = { 0 }, resume = { 0 };
@@ -61,7 +62,8 @@ static att_status open_log(train_progress *show, const att_settings *settings, a
     if (status == ATT_OK)
         status = att_settings_get(&resume, settings, "resume", err);
     if (status == ATT_OK && path.length > 0) {
-        show->log = fopen(path.data, resume.length > 0 ? "a" : "w");
+        show->log = fopen(path.data, "a");
+        show->empty_log = resume.length == 0;
         if (!show->log)
             status = error_set(err, ATT_BAD_INPUT, path.data, "cannot open: %s", strerror(errno));
     }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "output.h"
 
@@ -199,6 +200,9 @@ void train_progress_event(train_progress *show, const att_training_progress *pro
 {
     bool validated = progress->event == ATT_TRAINING_VALIDATED;
     bool step = progress->event == ATT_TRAINING_STEP;
+    if (show->log && show->empty_log)
+        (void)!ftruncate(fileno(show->log), 0); /* fails on a device, which keeps no lines */
+    show->empty_log = false;
     if (show->log && (validated || (step && progress->step >= show->last_logged_step + LOG_STEPS)))
         log_event(show, progress);
     if (show->quiet)

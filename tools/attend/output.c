@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "signals.h"
 
 static bool reader_gone;
 
@@ -22,14 +24,14 @@ bool output_reader_gone(void)
     return reader_gone;
 }
 
-/* A failed write: an error unless the reader closed its end. The rest of the buffer is dropped, or
- * exit() would try to write it again. */
+/* A failed write: an error unless the reader closed its end or its terminal. The rest of the buffer
+ * is dropped, or exit() would try to write it again. */
 static att_status write_failed(att_error *err)
 {
     int reason = errno;
     __fpurge(stdout);
     clearerr(stdout);
-    reader_gone = reason == EPIPE;
+    reader_gone = reason == EPIPE || (reason == EIO && signals_caught() == SIGHUP);
     if (reader_gone)
         return ATT_OK;
     return error_set(err, ATT_SYSTEM, "standard output", "cannot write: %s", strerror(reason));

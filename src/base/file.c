@@ -27,12 +27,12 @@ enum { READ_CHUNK = 4 << 20 };
 /* Bytes per read where the size is unknown. */
 enum { STREAM_CHUNK = 1 << 16 };
 
-/* Failures that a different path or other permissions would fix are bad input; the rest (a full or
- * failing disk, no free descriptors) are system errors. */
+/* Failures that a different path or other permissions would fix are bad input; the rest (a disk
+ * that is full, failing or read-only, no free descriptors) are system errors. */
 static att_status status_of_errno(int code)
 {
-    static const int input_errors[] = { ENOENT, ENOTDIR,      EACCES, EPERM, EISDIR,
-                                        EROFS,  ENAMETOOLONG, ELOOP,  ENXIO, ETXTBSY };
+    static const int input_errors[] = { ENOENT,       ENOTDIR, EACCES, EPERM,  EISDIR,
+                                        ENAMETOOLONG, ELOOP,   ENXIO,  ETXTBSY };
     for (size_t i = 0; i < ATT_COUNT(input_errors); i++)
         if (code == input_errors[i])
             return ATT_BAD_INPUT;

@@ -269,9 +269,10 @@ static att_status check_writable(const char *path, att_error *err)
         return error_memory(err);
     int refused = access(folder.data, W_OK | X_OK) == 0 ? 0 : errno;
     att_string_free(&folder);
-    return refused == 0
-               ? ATT_OK
-               : error_set(err, ATT_BAD_INPUT, path, "cannot create: %s", strerror(refused));
+    if (refused == 0)
+        return ATT_OK;
+    return error_set(err, refused == EROFS ? ATT_SYSTEM : ATT_BAD_INPUT, path, "cannot create: %s",
+                     strerror(refused));
 }
 
 att_status output_check_paths(output_names written, output_names read, att_error *err)

@@ -8,6 +8,7 @@
 
 #include "output.h"
 #include "signals.h"
+#include "terminal.h"
 
 const char train_details[] =
     "Trains a model for TASK.\n"
@@ -77,7 +78,7 @@ static att_status print_report(const att_training *training, att_error *err)
     att_string text = { 0 };
     att_status status = att_training_report(&text, training, err);
     if (status == ATT_OK && text.length > 0)
-        printf("%s\n", text.data);
+        terminal_printf(stdout, "%s\n", text.data);
     att_string_free(&text);
     return status == ATT_OK ? output_flush(err) : status;
 }

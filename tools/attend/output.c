@@ -16,6 +16,7 @@
 
 #include "program.h"
 #include "signals.h"
+#include "terminal.h"
 
 static bool reader_gone;
 
@@ -44,7 +45,7 @@ att_status output_flush(att_error *err)
 
 att_status output_stdout(const char *bytes, size_t length, att_error *err)
 {
-    if (length > 0 && fwrite(bytes, 1, length, stdout) != length)
+    if (!terminal_write(stdout, bytes, length))
         return write_failed(err);
     return output_flush(err);
 }
@@ -142,7 +143,7 @@ static att_color terminal_color(att_color fallback)
     return fallback;
 }
 
-att_color output_color(color_choice choice)
+static att_color chosen_color(color_choice choice)
 {
     if (choice == COLOR_NEVER)
         return ATT_COLOR_NONE;
@@ -153,6 +154,14 @@ att_color output_color(color_choice choice)
     if ((refused && refused[0]) || !term || strcmp(term, "dumb") == 0 || !isatty(STDOUT_FILENO))
         return ATT_COLOR_NONE;
     return terminal_color(ATT_COLOR_NONE);
+}
+
+att_color output_color(color_choice choice)
+{
+    att_color color = chosen_color(choice);
+    if (color != ATT_COLOR_NONE)
+        terminal_allow_styles();
+    return color;
 }
 
 int output_width(void)
@@ -311,7 +320,7 @@ att_status output_save(const output_list *list, att_error *err)
         att_status status = att_file_save(file->path, file->bytes.data, file->bytes.length, err);
         if (status != ATT_OK)
             return status;
-        fprintf(stderr, "wrote %s %s\n", file->description, file->path);
+        terminal_printf(stderr, "wrote %s %s\n", file->description, file->path);
     }
     return ATT_OK;
 }

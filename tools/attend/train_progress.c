@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "terminal.h"
 
 /* Seconds between updates of the live line, and steps between lines of the log. */
 static const double live_seconds = 0.1;
@@ -220,13 +221,13 @@ void train_progress_end(train_progress *show, const att_training *training, doub
     clear_line(show);
     const char *checkpoint = att_training_checkpoint_path(training);
     if (!att_training_finished(training)) {
-        printf("stopped at step %lld; resume with: attend train --resume %s\n",
-               (long long)att_training_steps(training), checkpoint);
+        terminal_printf(stdout, "stopped at step %lld; resume with: attend train --resume %s\n",
+                        (long long)att_training_steps(training), checkpoint);
         return;
     }
     const att_validation *best = att_training_best(training);
     if (best)
         metrics_of_type[show->model_type].end(best);
-    printf("wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),
-           duration(time, seconds), checkpoint);
+    terminal_printf(stdout, "wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),
+                    duration(time, seconds), checkpoint);
 }

@@ -1338,7 +1338,8 @@ typedef bool att_training_callback(void *context, const att_training_progress *p
  * returns false (then the call returns ATT_OK). Saves a checkpoint when it returns, and the model
  * after each best validation and at the end. If the thread's att_callback cancels, the checkpoint
  * is saved and ATT_CANCELLED returned; calling again continues. If the loss or the gradient is not
- * finite, the run fails at that step and the files written before stay. */
+ * finite, the run fails at that step and the files written before stay. The output is locked during
+ * the call: a second run on the same `out`, in any process, is ATT_BAD_INPUT. */
 ATT_API att_status att_training_run(att_training *training, att_training_callback *on_event,
                                     void *context, att_error *err);
 
@@ -1347,7 +1348,8 @@ ATT_API att_status att_training_run(att_training *training, att_training_callbac
 ATT_API att_status att_training_advance(att_training *training, int64_t steps,
                                         att_training_callback *on_event, void *context,
                                         att_error *err);
-/* Saves the checkpoint, from which `resume` continues, and the best model so far. */
+/* Saves the checkpoint, from which `resume` continues, and the best model so far. The output stays
+ * locked until att_training_free(). */
 ATT_API att_status att_training_save(att_training *training, att_error *err);
 /* A new model with the best parameters so far (the current ones before the first validation). */
 ATT_API att_status att_training_model(att_model **out, att_training *training, att_error *err);

@@ -27,19 +27,19 @@ enum { READ_CHUNK = 4 << 20 };
 /* Bytes per read where the size is unknown. */
 enum { STREAM_CHUNK = 1 << 16 };
 
-/* Failures that a different path or other permissions would fix are bad input; the rest (a full or
- * failing disk, no free descriptors) are system errors. */
+/* Failures that a different path or other permissions would fix are bad input; the rest (a disk
+ * that is full, failing or read-only, no free descriptors) are system errors. */
 static att_status status_of_errno(int code)
 {
-    static const int input_errors[] = { ENOENT, ENOTDIR,      EACCES, EPERM, EISDIR,
-                                        EROFS,  ENAMETOOLONG, ELOOP,  ENXIO, ETXTBSY };
+    static const int input_errors[] = { ENOENT,       ENOTDIR, EACCES, EPERM,  EISDIR,
+                                        ENAMETOOLONG, ELOOP,   ENXIO,  ETXTBSY };
     for (size_t i = 0; i < ATT_COUNT(input_errors); i++)
         if (code == input_errors[i])
             return ATT_BAD_INPUT;
     return code == ENOMEM ? ATT_NO_MEMORY : ATT_SYSTEM;
 }
 
-static att_status fail_errno(att_error *err, const char *path, const char *doing, int code)
+att_status att_file_fail(att_error *err, const char *path, const char *doing, int code)
 {
     char reason[128] = "unknown error";
     if (strerror_r(code, reason, sizeof reason) != 0 && reason[0] == '\0')
@@ -102,7 +102,7 @@ static att_status check_unchanged(int fd, const struct stat *before, size_t got,
 {
     struct stat after;
     if (fstat(fd, &after) != 0)
-        return fail_errno(err, path, "read", errno);
+        return att_file_fail(err, path, "read", errno);
     size_t size = (size_t)before->st_size;
     if (got < size)
         return att_fail(err, ATT_BAD_INPUT, path, "shrank while being read: from %zu bytes to %zu",
@@ -121,7 +121,7 @@ static att_status read_open(att_string *out, int fd, const char *path, size_t li
 {
     struct stat before;
     if (fstat(fd, &before) != 0)
-        return fail_errno(err, path, "read", errno);
+        return att_file_fail(err, path, "read", errno);
     if (!S_ISREG(before.st_mode))
         return fail_file_type(err, path, before.st_mode);
     if ((uintmax_t)before.st_size > limit)
@@ -133,7 +133,7 @@ static att_status read_open(att_string *out, int fd, const char *path, size_t li
         return att_fail_memory(err);
     ssize_t got = read_fully(fd, out->data, size + 1);
     if (got < 0)
-        return fail_errno(err, path, "read", errno);
+        return att_file_fail(err, path, "read", errno);
     ATT_TRY(att_progress_check(err));
     ATT_TRY(check_unchanged(fd, &before, (size_t)got, path, err));
     out->data[size] = '\0';
@@ -164,7 +164,7 @@ att_status att_file_read(att_string *out, const char *path, size_t limit, att_er
         if (code == ENXIO && stat(path, &info) == 0 && special_file_name(info.st_mode))
             status = fail_file_type(err, path, info.st_mode); /* open() fails on a socket */
         else
-            status = fail_errno(err, path, "open", code);
+            status = att_file_fail(err, path, "open", code);
     }
     if (status != ATT_OK)
         att_string_free(out);
@@ -181,7 +181,7 @@ static att_status read_to_end(att_string *out, int fd, const char *name, size_t 
             return att_fail_memory(err);
         got = read_fully(fd, out->data + out->length, STREAM_CHUNK);
         if (got < 0)
-            return fail_errno(err, name, "read", errno);
+            return att_file_fail(err, name, "read", errno);
         ATT_TRY(att_progress_check(err));
         out->length += (size_t)got;
         if (out->length > limit)
@@ -196,6 +196,12 @@ bool att_file_same(const char *a, const char *b)
     struct stat one, other;
     return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) &&
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+bool att_file_is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
 att_status att_file_check_output_path(const char *path, att_error *err)
@@ -222,7 +228,7 @@ att_status att_file_read_stream(att_string *out, const char *path, size_t limit,
     int fd = standard ? dup(STDIN_FILENO) : open_retrying(path, O_RDONLY, 0);
     const char *name = att_file_display_name(path);
     if (fd < 0)
-        return fail_errno(err, name, "open", errno);
+        return att_file_fail(err, name, "open", errno);
     out->length = 0;
     att_status status = read_to_end(out, fd, name, limit, err);
     close(fd);
@@ -269,11 +275,11 @@ static att_status write_in_place(const char *path, const void *bytes, size_t siz
     int named = parse_descriptor_path(path);
     int fd = named >= 0 ? dup(named) : open_retrying(path, O_WRONLY, 0);
     if (fd < 0)
-        return fail_errno(err, path, "open", errno);
+        return att_file_fail(err, path, "open", errno);
     int code = write_fully(fd, bytes, size) == 0 ? 0 : errno;
     if (close(fd) != 0 && code == 0)
         code = errno;
-    return code == 0 ? ATT_OK : fail_errno(err, path, "write", code);
+    return code == 0 ? ATT_OK : att_file_fail(err, path, "write", code);
 }
 
 /* Creates a file with an unused name, stored in *name, in the directory of `path`. */
@@ -345,7 +351,7 @@ static att_status replace(const char *target, const struct stat *old, const char
     att_string_free(&name);
     if (code == ENOMEM)
         return att_fail_memory(err);
-    return code == 0 ? ATT_OK : fail_errno(err, path, fd < 0 ? "create" : "write", code);
+    return code == 0 ? ATT_OK : att_file_fail(err, path, fd < 0 ? "create" : "write", code);
 }
 
 att_status att_file_save(const char *path, const void *bytes, size_t size, att_error *err)
@@ -353,7 +359,7 @@ att_status att_file_save(const char *path, const void *bytes, size_t size, att_e
     struct stat info;
     if (stat(path, &info) != 0) {
         if (errno != ENOENT)
-            return fail_errno(err, path, "write", errno);
+            return att_file_fail(err, path, "write", errno);
         return replace(path, NULL, path, bytes, size, err);
     }
     if (S_ISDIR(info.st_mode))
@@ -362,6 +368,6 @@ att_status att_file_save(const char *path, const void *bytes, size_t size, att_e
         return write_in_place(path, bytes, size, err);
     char target[PATH_MAX]; /* a symbolic link is kept: its target is replaced */
     if (!realpath(path, target))
-        return fail_errno(err, path, "write", errno);
+        return att_file_fail(err, path, "write", errno);
     return replace(target, &info, path, bytes, size, err);
 }

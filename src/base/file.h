@@ -18,12 +18,32 @@ att_status att_file_read_stream(att_string *out, const char *path, size_t limit,
  */
 bool att_file_same(const char *a, const char *b);
 
+/* Whether `path` names an existing device, FIFO or socket. */
+bool att_file_is_special(const char *path);
+
 /* Fails where `path` is a directory or ends in a slash: called before long work that ends in saving
  * to `path`. */
 att_status att_file_check_output_path(const char *path, att_error *err);
 
 /* The name of an input path in errors: "<stdin>" for "-", otherwise the path. */
 const char *att_file_display_name(const char *path);
+
+/* Fails with the reason of errno `code`: "cannot <doing>: <reason>". The status is ATT_BAD_INPUT
+ * where another path or other permissions would help, otherwise ATT_SYSTEM. */
+att_status att_file_fail(att_error *err, const char *path, const char *doing, int code);
+
+/* A lock on an output file, against a second process (or object) that writes it. Zero: not held. */
+typedef struct att_file_lock {
+    bool held;
+    int fd;
+    att_string path; /* of the lock file */
+} att_file_lock;
+
+/* Locks the output `path`, which need not exist, until att_file_lock_release() or the end of the
+ * process: ATT_BAD_INPUT if another holder has the lock. The lock file `path`.lock is removed by
+ * the release. Succeeds without a lock where the file system has none. */
+att_status att_file_lock_take(att_file_lock *lock, const char *path, att_error *err);
+void att_file_lock_release(att_file_lock *lock);
 
 /* The name of the temporary file that att_file_save() writes: process id and a counter. The file is
  * locked (flock) while it is being written. */

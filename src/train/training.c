@@ -235,6 +235,7 @@ void att_training_free(att_training *training)
 {
     if (!training)
         return;
+    att_file_lock_release(&training->output_lock);
     att_string_free(&training->model_path);
     att_string_free(&training->checkpoint_path);
     att_free(training->best_params);

@@ -4,6 +4,7 @@
 #ifndef ATT_TRAIN_TRAINING_H
 #define ATT_TRAIN_TRAINING_H
 
+#include "base/file.h"
 #include "model/model.h"
 #include "tape/tape.h"
 #include "data/data.h"
@@ -31,6 +32,7 @@ struct att_training {
     double *norm_sums;   /* scratch of att_l2_norm() */
     size_t params_bytes; /* of parameters, gradients, moments, best and snapshots */
     att_string model_path, checkpoint_path; /* the best model; the checkpoint */
+    att_file_lock output_lock; /* held while a run writes, and from att_training_save() on */
     bool keeps_files; /* save the best model after validations; not in att_training_advance() */
     att_allreduce *allreduce; /* NULL: a single process */
     void *allreduce_context;

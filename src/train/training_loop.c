@@ -157,6 +157,16 @@ static att_status run_to_end(training_loop *at, att_error *err)
     return status;
 }
 
+/* Locks the outputs by the model's path; the checkpoint's path follows from it. A device is shared
+ * by all who write to it. */
+static att_status lock_outputs(att_training *training, att_error *err)
+{
+    const char *model = training->model_path.data;
+    const char *path = att_file_is_special(model) ? training->checkpoint_path.data : model;
+    return att_file_is_special(path) ? ATT_OK
+                                     : att_file_lock_take(&training->output_lock, path, err);
+}
+
 /* The first checkpoint is written before the first step: a path that cannot be written to is
  * reported then, not after an hour. */
 att_status att_training_run(att_training *training, att_training_callback *on_event, void *context,
@@ -165,13 +175,19 @@ att_status att_training_run(att_training *training, att_training_callback *on_ev
     training_loop at = begin_loop(training, on_event, context);
     if (training->state.averaged_checkpoints > 0)
         return ATT_OK; /* finished: the averaged parameters replaced those of a checkpoint */
+    bool was_locked = training->output_lock.held;
+    ATT_TRY(lock_outputs(training, err));
     training->keeps_files = true;
     att_file_remove_stale_temps(training->model_path.data);
-    ATT_TRY(save(&at, err));
-    att_progress_scope scope;
-    att_progress_begin(&scope, "training", training->plan.total_steps);
-    att_status status = run_to_end(&at, err);
-    att_progress_end(&scope);
+    att_status status = save(&at, err);
+    if (status == ATT_OK) {
+        att_progress_scope scope;
+        att_progress_begin(&scope, "training", training->plan.total_steps);
+        status = run_to_end(&at, err);
+        att_progress_end(&scope);
+    }
+    if (!was_locked)
+        att_file_lock_release(&training->output_lock);
     return status;
 }
 
@@ -208,6 +224,7 @@ att_status att_training_advance(att_training *training, int64_t steps,
 
 att_status att_training_save(att_training *training, att_error *err)
 {
+    ATT_TRY(lock_outputs(training, err));
     if (training->state.averaged_checkpoints == 0)
         ATT_TRY(att_checkpoint_save(training, err));
     return training->state.best_validation > 0 ? att_training_save_best(training, err) : ATT_OK;

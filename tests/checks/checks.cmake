@@ -19,6 +19,7 @@ add_executable(settings_table ${checks}/settings_table.c)
 target_link_libraries(settings_table PRIVATE attend_static ${ATTEND_LIBRARIES})
 attend_test(check_settings ${checks}/settings $<TARGET_FILE:settings_table>)
 attend_test(check_unicode ${checks}/unicode)
+attend_test(check_fuzz_build ${checks}/fuzz_build)
 attend_test(check_setup ${checks}/setup)
 attend_test(check_examples ${checks}/examples ${CMAKE_BINARY_DIR}/examples
   $<TARGET_FILE:attend_program>)

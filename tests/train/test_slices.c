@@ -270,6 +270,70 @@ static void a_cancelled_run_continues_to_the_same_parameters(void **state)
     folder_remove(folder);
 }
 
+/* ---- two runs on one output */
+
+static att_status save_or_run(att_training *training, bool save, att_error *err)
+{
+    return save ? att_training_save(training, err) : att_training_run(training, NULL, NULL, err);
+}
+
+/* The first saves; the second, of the same output, may advance but neither save nor run, until the
+ * first is freed. */
+static void a_saved_output_belongs_to_its_run_until_the_run_is_freed(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    for (int save = 0; save < 2; save++) {
+        att_settings *settings[] = { small_new(folder), small_new(folder) };
+        att_training *training[2];
+        att_error err = { 0 };
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(att_training_new(&training[i], settings[i], NULL, NULL), ATT_OK);
+            assert_int_equal(att_training_advance(training[i], 1, NULL, NULL, NULL), ATT_OK);
+        }
+        assert_int_equal(att_training_save(training[0], NULL), ATT_OK);
+        assert_int_equal(save_or_run(training[1], save, &err), ATT_BAD_INPUT);
+        assert_string_equal(err.place, path);
+        assert_int_equal(att_training_advance(training[1], 1, NULL, NULL, NULL), ATT_OK);
+        assert_int_equal(att_training_save(training[0], NULL), ATT_OK);
+        att_training_free(training[0]);
+        assert_int_equal(save_or_run(training[1], save, NULL), ATT_OK);
+        att_training_free(training[1]);
+        att_settings_free(settings[0]);
+        att_settings_free(settings[1]);
+    }
+    folder_remove(folder);
+}
+
+static bool run_a_second(void *context, const att_training_progress *progress)
+{
+    (void)progress;
+    att_error err = { 0 };
+    assert_int_equal(att_training_run(context, NULL, NULL, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "another training run is writing this file");
+    return false;
+}
+
+static void a_run_locks_its_output_only_until_it_returns(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_settings *settings[] = { small_new(folder), small_new(folder) };
+    att_training *training[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(att_training_new(&training[i], settings[i], NULL, NULL), ATT_OK);
+    assert_int_equal(att_training_run(training[0], run_a_second, training[1], NULL), ATT_OK);
+    assert_int_equal(att_training_run(training[1], NULL, NULL, NULL), ATT_OK);
+    for (int i = 0; i < 2; i++) {
+        att_training_free(training[i]);
+        att_settings_free(settings[i]);
+    }
+    folder_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +342,8 @@ int main(void)
         cmocka_unit_test(examples_from_an_iterator_train_as_the_same_lines_in_files),
         cmocka_unit_test(an_invalid_example_is_refused_with_its_number),
         cmocka_unit_test(a_cancelled_run_continues_to_the_same_parameters),
+        cmocka_unit_test(a_saved_output_belongs_to_its_run_until_the_run_is_freed),
+        cmocka_unit_test(a_run_locks_its_output_only_until_it_returns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "drawing_files.h"
 #include "output.h"
 #include "sheets.h"
+#include "terminal.h"
 
 typedef struct settings {
     int format; /* index of formats; -1: not given */
@@ -249,9 +250,10 @@ static void print_check_results(const sheet_list *sheets)
         const char *name = sheets_name(sheets, i);
         const char *plural = checks == 1 ? "" : "s";
         if (failures > 0)
-            printf("%s: %zu of %zu check%s failed\n", name, failures, checks, plural);
+            terminal_printf(stdout, "%s: %zu of %zu check%s failed\n", name, failures, checks,
+                            plural);
         else
-            printf("%s: %zu check%s passed\n", name, checks, plural);
+            terminal_printf(stdout, "%s: %zu check%s passed\n", name, checks, plural);
     }
 }
 

@@ -1,5 +1,6 @@
 /* attend run: generates with a model, by the function for its type (run_<type>.c). */
 #include "run.h"
+#include "terminal.h"
 
 #include <string.h>
 
@@ -36,6 +37,7 @@ const option run_options[] = {
         .model_types = TYPE_LM),
     ROW("json", FLAG, json, NULL,
         "print one JSON object per line: text, scores, source and target tokens"),
+    ROW("raw", FLAG, raw, NULL, "on a terminal: print control characters as they are, not escaped"),
     ROW("attention", FLAG, attention, NULL,
         "with --json: add the attention weights of every output token",
         .model_types = TYPES_READ_LINES),
@@ -124,6 +126,8 @@ exit_code run_run(const struct verb *verb, int count, char **args)
     int operands = 0;
     if (!options_parse(&code, verb, count, args, &set, &operands))
         return code;
+    if (set.raw)
+        terminal_set_raw();
     if (operands > 1 && run_image_encoder(&code, verb, &set, args, operands))
         return code;
     if (operands < 1)

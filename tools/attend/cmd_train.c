@@ -8,6 +8,7 @@
 
 #include "output.h"
 #include "signals.h"
+#include "terminal.h"
 
 const char train_details[] =
     "Trains a model for TASK.\n"
@@ -19,9 +20,9 @@ const char train_details[] =
     "Tasks that generate their own data: reverse, copy and sort (strings); shapes (images with "
     "captions).\n"
     "\n"
-    "The best model is written to --out, a checkpoint next to it. Ctrl-C or SIGTERM saves a "
-    "checkpoint and ends with exit code 4; --resume CHECKPOINT continues the run and gives the "
-    "same bits as a run that was never stopped.\n"
+    "The best model is written to --out, a checkpoint next to it. Ctrl-C, SIGTERM or SIGHUP "
+    "saves a checkpoint and ends with exit code 4; --resume CHECKPOINT continues the run and gives "
+    "the same bits as a run that was never stopped.\n"
     "\n"
     "A --config file has one `key = value` line per option, without the dashes. Options on the "
     "command line take precedence. --no-NAME turns off an option that is on by default.\n"
@@ -53,7 +54,8 @@ static bool on_progress(void *context, const att_training_progress *progress)
     return !signals_caught() && show->status == ATT_OK;
 }
 
-/* A resumed run appends to the existing log. */
+/* A resumed run appends to the existing log; a new run empties it at the first event, when it has
+ * locked its output: the log may be that of the run that holds the lock. */
 static att_status open_log(train_progress *show, const att_settings *settings, att_error *err)
 {
     att_string path = { 0 }, resume = { 0 };
@@ -61,7 +63,8 @@ static att_status open_log(train_progress *show, const att_settings *settings, a
     if (status == ATT_OK)
         status = att_settings_get(&resume, settings, "resume", err);
     if (status == ATT_OK && path.length > 0) {
-        show->log = fopen(path.data, resume.length > 0 ? "a" : "w");
+        show->log = fopen(path.data, "a");
+        show->empty_log = resume.length == 0;
         if (!show->log)
             status = error_set(err, ATT_BAD_INPUT, path.data, "cannot open: %s", strerror(errno));
     }
@@ -75,7 +78,7 @@ static att_status print_report(const att_training *training, att_error *err)
     att_string text = { 0 };
     att_status status = att_training_report(&text, training, err);
     if (status == ATT_OK && text.length > 0)
-        printf("%s\n", text.data);
+        terminal_printf(stdout, "%s\n", text.data);
     att_string_free(&text);
     return status == ATT_OK ? output_flush(err) : status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "terminal.h"
 
 /* A larger confusion matrix is unreadable as text; --json has it. */
 enum { MAX_CONFUSION_LABELS = 20 };
@@ -57,9 +58,9 @@ static void print_label_metrics(const att_classifier_eval *scores, const att_mod
         const att_label_metrics *rates = att_classifier_eval_label(scores, i);
         if (numbered)
             printf("%5s ", name_of(name, model, i, false));
-        printf("%8.2f %% %8.2f %% %8.2f %% %10" PRId64 "  %s\n", 100 * rates->precision,
-               100 * rates->recall, 100 * rates->f1, rates->support,
-               att_model_label(model, (size_t)i));
+        terminal_printf(stdout, "%8.2f %% %8.2f %% %8.2f %% %10" PRId64 "  %s\n",
+                        100 * rates->precision, 100 * rates->recall, 100 * rates->f1,
+                        rates->support, att_model_label(model, (size_t)i));
     }
 }
 
@@ -73,10 +74,10 @@ static void print_confusion(const att_classifier_eval *scores, const att_model *
         return;
     printf("\nconfusion matrix: true labels (rows), predicted labels (columns)\n%*s", width, "");
     for (int64_t j = 0; j < labels; j++)
-        printf(" %*s", width, name_of(name, model, j, named_width > 0));
+        terminal_printf(stdout, " %*s", width, name_of(name, model, j, named_width > 0));
     printf("\n");
     for (int64_t i = 0; i < labels; i++) {
-        printf("%*s", width, name_of(name, model, i, named_width > 0));
+        terminal_printf(stdout, "%*s", width, name_of(name, model, i, named_width > 0));
         for (int64_t j = 0; j < labels; j++)
             printf(" %*" PRId64, width, scores->confusion[i * labels + j]);
         printf("\n");
@@ -114,7 +115,7 @@ att_status eval_classifier(const void *settings, const decoding *models, const c
     att_status status =
         att_model_evaluate_classifier(&scores, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)
-        fputs(notes.data, stderr);
+        terminal_puts(stderr, notes.data);
     if (status == ATT_OK)
         status = print_scores(scores, models->model, set->json, err);
     att_classifier_eval_free(scores);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "output.h"
+#include "terminal.h"
 
 static void print_lines(const att_lm_eval *found)
 {
@@ -40,7 +41,7 @@ att_status eval_lm(const void *settings, const decoding *models, const char *dat
                                        .decoding = &models->options };
     att_status status = att_model_evaluate_lm(&found, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)
-        fputs(notes.data, stderr);
+        terminal_puts(stderr, notes.data);
     att_string_free(&notes);
     if (status != ATT_OK)
         return status;

@@ -1,6 +1,7 @@
 /* attend eval with a seq2seq model, on the target of each pair; and with a caption model, on all
  * captions of each image. */
 #include "eval.h"
+#include "terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ att_status eval_seq2seq(const void *settings, const decoding *models, const char
         status =
             att_model_evaluate_seq2seq(&scores, &texts, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)
-        fputs(notes.data, stderr);
+        terminal_puts(stderr, notes.data);
     if (status == ATT_OK)
         status = eval_report_print(
             &(eval_report){

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "terminal.h"
 
 enum { TOP_LABELS = 5 };
 
@@ -89,8 +90,9 @@ static att_status print_lines(const image_labels *image, const att_image_encoder
                               att_error *err)
 {
     for (size_t i = 0; i < TOP_LABELS; i++)
-        printf("%s\t%.3f\t%s\n", image->path, (double)image->probabilities[image->top[i]],
-               att_image_encoder_label(encoder, image->top[i]));
+        terminal_printf(stdout, "%s\t%.3f\t%s\n", image->path,
+                        (double)image->probabilities[image->top[i]],
+                        att_image_encoder_label(encoder, image->top[i]));
     return output_flush(err);
 }
 

@@ -175,6 +175,7 @@ static exit_code run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     fill_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as EPIPE (output.h) */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as EPIPE (output.h), */
+    signal(SIGXFSZ, SIG_IGN); /* and a file that may not grow (ulimit -f) as EFBIG */
     return (int)run(argc, argv);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "signals.h"
+#include "terminal.h"
 
 static bool reader_gone;
 
@@ -22,14 +25,14 @@ bool output_reader_gone(void)
     return reader_gone;
 }
 
-/* A failed write: an error unless the reader closed its end. The rest of the buffer is dropped, or
- * exit() would try to write it again. */
+/* A failed write: an error unless the reader closed its end or its terminal. The rest of the buffer
+ * is dropped, or exit() would try to write it again. */
 static att_status write_failed(att_error *err)
 {
     int reason = errno;
     __fpurge(stdout);
     clearerr(stdout);
-    reader_gone = reason == EPIPE;
+    reader_gone = reason == EPIPE || (reason == EIO && signals_caught() == SIGHUP);
     if (reader_gone)
         return ATT_OK;
     return error_set(err, ATT_SYSTEM, "standard output", "cannot write: %s", strerror(reason));
@@ -42,7 +45,7 @@ att_status output_flush(att_error *err)
 
 att_status output_stdout(const char *bytes, size_t length, att_error *err)
 {
-    if (length > 0 && fwrite(bytes, 1, length, stdout) != length)
+    if (!terminal_write(stdout, bytes, length))
         return write_failed(err);
     return output_flush(err);
 }
@@ -140,7 +143,7 @@ static att_color terminal_color(att_color fallback)
     return fallback;
 }
 
-att_color output_color(color_choice choice)
+static att_color chosen_color(color_choice choice)
 {
     if (choice == COLOR_NEVER)
         return ATT_COLOR_NONE;
@@ -151,6 +154,14 @@ att_color output_color(color_choice choice)
     if ((refused && refused[0]) || !term || strcmp(term, "dumb") == 0 || !isatty(STDOUT_FILENO))
         return ATT_COLOR_NONE;
     return terminal_color(ATT_COLOR_NONE);
+}
+
+att_color output_color(color_choice choice)
+{
+    att_color color = chosen_color(choice);
+    if (color != ATT_COLOR_NONE)
+        terminal_allow_styles();
+    return color;
 }
 
 int output_width(void)
@@ -267,9 +278,10 @@ static att_status check_writable(const char *path, att_error *err)
         return error_memory(err);
     int refused = access(folder.data, W_OK | X_OK) == 0 ? 0 : errno;
     att_string_free(&folder);
-    return refused == 0
-               ? ATT_OK
-               : error_set(err, ATT_BAD_INPUT, path, "cannot create: %s", strerror(refused));
+    if (refused == 0)
+        return ATT_OK;
+    return error_set(err, refused == EROFS ? ATT_SYSTEM : ATT_BAD_INPUT, path, "cannot create: %s",
+                     strerror(refused));
 }
 
 att_status output_check_paths(output_names written, output_names read, att_error *err)
@@ -308,7 +320,7 @@ att_status output_save(const output_list *list, att_error *err)
         att_status status = att_file_save(file->path, file->bytes.data, file->bytes.length, err);
         if (status != ATT_OK)
             return status;
-        fprintf(stderr, "wrote %s %s\n", file->description, file->path);
+        terminal_printf(stderr, "wrote %s %s\n", file->description, file->path);
     }
     return ATT_OK;
 }

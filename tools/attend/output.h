@@ -5,7 +5,8 @@
 
 #include "attend.h"
 
-/* Writes to standard output at once. A reader that has closed its end (`| head`) is no error. */
+/* Writes to standard output at once; on a terminal, control characters are written visibly
+ * (terminal.h). A reader that has closed its end (`| head`) is no error. */
 att_status output_stdout(const char *bytes, size_t length, att_error *err);
 
 /* Whether the reader has closed its end: further output would be lost, so work may stop. */
@@ -34,8 +35,9 @@ att_status escape_token(att_string *out, const char *text, size_t length);
 typedef enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color_choice;
 extern const char *const color_choices[]; /* NULL-ended, in the order of the enum */
 
-/* The colors to use on standard output. COLOR_AUTO uses colors only on a terminal, and none if
- * NO_COLOR is set or TERM is dumb; COLORTERM and TERM say how many the terminal has. */
+/* The colors to use on standard output, which then lets style sequences pass. COLOR_AUTO uses
+ * colors only on a terminal, and none if NO_COLOR is set or TERM is dumb; COLORTERM and TERM say
+ * how many the terminal has. */
 att_color output_color(color_choice choice);
 
 /* The columns of the terminal on standard output; 0 if it is no terminal. */

@@ -1,5 +1,6 @@
 /* Error reports: on standard error, with the exit code that belongs to the status. */
 #include "program.h"
+#include "terminal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,14 +20,14 @@ static exit_code exit_code_of(att_status status)
 
 exit_code report(att_status status, const att_error *err)
 {
-    fputs(err->place[0] ? err->place : "attend", stderr);
+    terminal_puts(stderr, err->place[0] ? err->place : "attend");
     if (err->line > 0)
         fprintf(stderr, ":%d", err->line);
     if (err->line > 0 && err->column > 0)
         fprintf(stderr, ":%d", err->column);
-    fprintf(stderr, ": %s\n", err->message[0] ? err->message : att_status_name(status));
+    terminal_printf(stderr, ": %s\n", err->message[0] ? err->message : att_status_name(status));
     if (err->excerpt[0])
-        fprintf(stderr, "%s\n", err->excerpt);
+        terminal_printf(stderr, "%s\n", err->excerpt);
     return exit_code_of(status);
 }
 
@@ -35,7 +36,7 @@ exit_code report_usage(const struct verb *verb, const char *format, ...)
     va_list args;
     va_start(args, format);
     fprintf(stderr, "attend%s%s: ", verb ? " " : "", verb ? verb->name : "");
-    vfprintf(stderr, format, args);
+    terminal_vprintf(stderr, format, args);
     va_end(args);
     fprintf(stderr, "\nTry 'attend help%s%s'.\n", verb ? " " : "", verb ? verb->name : "");
     return EXIT_BAD_INPUT;

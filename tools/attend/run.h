@@ -9,6 +9,7 @@
 typedef struct run_settings {
     decoding_options decoding;
     bool json;
+    bool raw;
     bool attention;
     bool heads;
     bool score;

@@ -8,6 +8,7 @@
 #include "lines.h"
 #include "output.h"
 #include "signals.h"
+#include "terminal.h"
 
 enum { DEFAULT_MAX_NEW_TOKENS = 500 };
 
@@ -55,9 +56,11 @@ static att_status end_json(completion_writer *w, const att_completion *found)
         att_string_free(&line);
         return error_memory(w->err);
     }
-    printf("{\"text\":%s,\"prompt_tokens\":%" PRId64 ",\"unknown_tokens\":%" PRId64
-           ",\"new_tokens\":%" PRId64 ",\"score\":%.9g}\n",
-           line.data, found->prompt_tokens, found->unknown_tokens, found->tokens, found->score);
+    terminal_puts(stdout, "{\"text\":");
+    terminal_puts(stdout, line.data);
+    printf(",\"prompt_tokens\":%" PRId64 ",\"unknown_tokens\":%" PRId64 ",\"new_tokens\":%" PRId64
+           ",\"score\":%.9g}\n",
+           found->prompt_tokens, found->unknown_tokens, found->tokens, found->score);
     att_string_free(&line);
     return output_flush(w->err);
 }

@@ -1,5 +1,5 @@
-/* Recording of SIGINT and SIGTERM; see signals.h for the contract. The handler only stores the
- * number: anything more is not safe inside a signal handler. */
+/* Recording of SIGINT, SIGTERM and SIGHUP; see signals.h for the contract. The handler only stores
+ * the number: anything more is not safe inside a signal handler. */
 #include "signals.h"
 
 #include <signal.h>
@@ -12,12 +12,24 @@ static void on_signal(int number)
     caught_signal = number;
 }
 
+/* A terminal that closes sends SIGHUP more than once, from the kernel and from the shell, so a
+ * second one must not end the program while it saves. nohup(1) runs programs with SIGHUP ignored.
+ */
+static void catch_hangup(struct sigaction action)
+{
+    struct sigaction inherited;
+    action.sa_flags = 0;
+    if (sigaction(SIGHUP, NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
+}
+
 void signals_catch(void)
 {
     struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    catch_hangup(action);
 }
 
 int signals_caught(void)

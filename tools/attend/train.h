@@ -20,6 +20,7 @@ typedef struct train_progress {
     bool quiet; /* print only the final result */
     FILE *log;  /* JSON lines of --log, or NULL */
     const char *log_name;
+    bool empty_log; /* remove the lines of an earlier run before the first line */
     int64_t last_logged_step;
     double last_shown;   /* when the live line was last written, in seconds of the run */
     bool line_open;      /* the live line stands on the terminal */

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "output.h"
+#include "terminal.h"
 
 /* Seconds between updates of the live line, and steps between lines of the log. */
 static const double live_seconds = 0.1;
@@ -199,6 +201,9 @@ void train_progress_event(train_progress *show, const att_training_progress *pro
 {
     bool validated = progress->event == ATT_TRAINING_VALIDATED;
     bool step = progress->event == ATT_TRAINING_STEP;
+    if (show->log && show->empty_log)
+        (void)!ftruncate(fileno(show->log), 0); /* fails on a device, which keeps no lines */
+    show->empty_log = false;
     if (show->log && (validated || (step && progress->step >= show->last_logged_step + LOG_STEPS)))
         log_event(show, progress);
     if (show->quiet)
@@ -216,13 +221,13 @@ void train_progress_end(train_progress *show, const att_training *training, doub
     clear_line(show);
     const char *checkpoint = att_training_checkpoint_path(training);
     if (!att_training_finished(training)) {
-        printf("stopped at step %lld; resume with: attend train --resume %s\n",
-               (long long)att_training_steps(training), checkpoint);
+        terminal_printf(stdout, "stopped at step %lld; resume with: attend train --resume %s\n",
+                        (long long)att_training_steps(training), checkpoint);
         return;
     }
     const att_validation *best = att_training_best(training);
     if (best)
         metrics_of_type[show->model_type].end(best);
-    printf("wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),
-           duration(time, seconds), checkpoint);
+    terminal_printf(stdout, "wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),
+                    duration(time, seconds), checkpoint);
 }

@@ -267,14 +267,14 @@ _attend_options() {
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json
-            --attention --heads --score --alignments
-            --n-best --replace-unknown --layer --head
-            --image-encoder --prefix --prefixes --beam
-            --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
-            --min-output-length --max-output-length --min-length-ratio --max-length-ratio
-            --sample --temperature --top-k --top-p
-            --seed --ensemble --max-input-length --input-overflow
-            --batch-size'
+            --raw --attention --heads --score
+            --alignments --n-best --replace-unknown --layer
+            --head --image-encoder --prefix --prefixes
+            --beam --length-norm --length-penalty --coverage-penalty
+            --no-repeat-ngram --min-output-length --max-output-length --min-length-ratio
+            --max-length-ratio --sample --temperature --top-k
+            --top-p --seed --ensemble --max-input-length
+            --input-overflow --batch-size'
         ;;
     eval)
         _attend_words '--help --json --hyp --ref

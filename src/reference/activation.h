@@ -1,5 +1,6 @@
-/* Activations and other elementwise layers in double precision: the definition that worksheets show and that kernels and tape
- * operations are tested against. All folders state these formulas by calling this one. */
+/* Activations and other elementwise layers in double precision: the definition that worksheets show
+ * and that kernels and tape operations are tested against. All folders state these formulas by
+ * calling this one. */
 #ifndef ATT_REFERENCE_ACTIVATION_H
 #define ATT_REFERENCE_ACTIVATION_H
 

@@ -92,7 +92,6 @@ typedef enum att_status {
     ATT_UNSUPPORTED, /* this build lacks the library that the feature needs */
     ATT_CANCELLED,   /* the thread's att_callback returned false */
 } att_status;
-
 /* The detail of a failure. `message` is one sentence without a final full stop or newline;
  * `place` names the file, tensor or call; `line` and `column` count from 1 and are 0 where they
  * mean nothing; `excerpt` holds the line with the error and a caret beneath, or is empty. */
@@ -196,7 +195,7 @@ ATT_API att_status att_tensor_new(att_tensor *out, att_dtype dtype, int rank, co
                                   att_error *err);
 /* Releases the block of an owning tensor and clears it; a view is only cleared. */
 ATT_API void att_tensor_free(att_tensor *tensor);
-/* A row-major view of `data`. */
+/* A row-major view of `data`; {0} if the rank is not 0 to 8 or the number of elements overflows. */
 ATT_API att_tensor att_tensor_view(const void *data, att_dtype dtype, int rank,
                                    const int64_t *shape);
 /* `count` entries of dimension `dim` from `start` on, as a view. */
@@ -379,9 +378,10 @@ typedef struct att_attention_inputs {
     const att_tensor *relative; /* [H|1,2R+1]: adds table[clamp(j - i - offset, -R, R) + R] */
 } att_attention_inputs;
 
-/* Each may be NULL except `output`. None may overlap an input or be a broadcast view. A query that
- * may attend to nothing gets zeros, and -inf as its log-sum-exp. Masked keys are never read into a
- * result: NaN and infinity there have no effect. NaN in a key or value in use propagates. */
+/* Each may be NULL except `output`. None may overlap an input or another output, or be a broadcast
+ * view. A query that may attend to nothing gets zeros, and -inf as its log-sum-exp. Masked keys are
+ * never read into a result: NaN and infinity there have no effect. NaN in a key or value in use
+ * propagates. */
 typedef struct att_attention_outputs {
     att_tensor *output;      /* [B,T,H,M] */
     att_tensor *scores;      /* [B,H,T,S] before normalizing; -inf where masked */

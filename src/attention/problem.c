@@ -252,6 +252,16 @@ static const att_tensor *output_at(const att_attention_outputs *out, size_t row)
     return *(att_tensor *const *)((const char *)out + outputs[row].field);
 }
 
+static att_status check_outputs_disjoint(const att_attention_outputs *out, att_error *err)
+{
+    for (size_t a = 0; a < ATT_COUNT(outputs); a++)
+        for (size_t b = a + 1; output_at(out, a) && b < ATT_COUNT(outputs); b++)
+            if (output_at(out, b))
+                ATT_TRY(att_shape_disjoint(outputs[a].name, output_at(out, a), outputs[b].name,
+                                           output_at(out, b), err));
+    return ATT_OK;
+}
+
 att_status att_problem_check_outputs(const att_problem *p, const att_attention_outputs *out,
                                      att_error *err)
 {
@@ -267,7 +277,7 @@ att_status att_problem_check_outputs(const att_problem *p, const att_attention_o
                                 err));
         ATT_TRY(att_shape_writable(outputs[r].name, tensor, err));
     }
-    return ATT_OK;
+    return check_outputs_disjoint(out, err);
 }
 
 bool att_grads_wanted(const att_attention_grads *grads)

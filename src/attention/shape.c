@@ -167,6 +167,52 @@ att_status att_shape_writable(const char *name, const att_tensor *tensor, att_er
     return ATT_OK;
 }
 
+/* The addresses of a tensor that is not empty, from its lowest byte to the one after its highest.
+ */
+typedef struct address_range {
+    uintptr_t begin, end;
+    bool dense; /* the elements fill the range */
+} address_range;
+
+static address_range addresses_of(const att_tensor *tensor)
+{
+    size_t size = att_dtype_size(tensor->dtype), below = 0, above = 0, count = 1;
+    for (int d = 0; d < tensor->rank; d++) {
+        size_t last = (size_t)tensor->shape[d] - 1;
+        if (tensor->stride[d] < 0)
+            below += last * (size_t)-tensor->stride[d];
+        else
+            above += last * (size_t)tensor->stride[d];
+        count *= (size_t)tensor->shape[d];
+    }
+    uintptr_t data = (uintptr_t)tensor->data;
+    return (address_range){ data - below * size, data + (above + 1) * size,
+                            count == below + above + 1 };
+}
+
+static bool contains(const address_range *range, uintptr_t address)
+{
+    return address >= range->begin && address < range->end;
+}
+
+/* Whether an element of `b` is certainly in `a`. Its lowest and highest byte are of elements. */
+static bool holds_part(const address_range *a, const address_range *b)
+{
+    return a->begin == b->begin || a->end == b->end ||
+           (a->dense && (contains(a, b->begin) || contains(a, b->end - 1)));
+}
+
+att_status att_shape_disjoint(const char *name, const att_tensor *tensor, const char *other_name,
+                              const att_tensor *other, att_error *err)
+{
+    if (att_tensor_is_empty(tensor) || att_tensor_is_empty(other))
+        return ATT_OK;
+    address_range a = addresses_of(tensor), b = addresses_of(other);
+    if (!holds_part(&a, &b) && !holds_part(&b, &a))
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, "attention", "%s and %s overlap", name, other_name);
+}
+
 att_status att_shape_same(const char *name, const att_tensor *tensor, const char *like_name,
                           const att_tensor *like, att_error *err)
 {

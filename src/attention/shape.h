@@ -47,6 +47,11 @@ att_status att_shape_check_dtype(const char *name, const att_tensor *tensor, boo
 /* A tensor that results are written to must not be a broadcast view. */
 att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err);
 
+/* Two tensors that results are written to must not share memory. Refuses those that certainly do;
+ * views with gaps may be interleaved, as those of the parts of one array. */
+att_status att_shape_disjoint(const char *name, const att_tensor *tensor, const char *other_name,
+                              const att_tensor *other, att_error *err);
+
 /* `tensor` must have exactly the shape of `like`. */
 att_status att_shape_same(const char *name, const att_tensor *tensor, const char *like_name,
                           const att_tensor *like, att_error *err);

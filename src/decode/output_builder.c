@@ -21,17 +21,18 @@ att_status att_output_builder_source(att_output_builder *builder, att_output *ou
                                   .length = builder->scratch.length,
                                   .kind = att_vocab_tokenizer_kind(vocab) };
     for (size_t i = 0; i < q->source.count; i++) {
-        /* Subwords are never unknown, and splitting the line does not find them, nor the end token:
-         * these are displayed as the vocabulary has them. */
-        const char *token = att_vocab_token(vocab, q->source.items[i]);
+        /* Subwords are never unknown, and splitting the line does not find them, nor the start and
+         * end tokens: these are displayed as the vocabulary has them, and so is a token beyond the
+         * end of the line. */
+        int32_t id = q->source.items[i];
+        const char *token = att_vocab_token(vocab, id);
         size_t length = strlen(token);
-        bool from_line = !att_vocab_is_subword(vocab) && q->source.items[i] != ATT_ID_EOS;
-        if (from_line && !att_pretokenizer_next(&splitter, &token, &length))
-            break;
+        if (!att_vocab_is_subword(vocab) && id != ATT_ID_BOS && id != ATT_ID_EOS)
+            (void)att_pretokenizer_next(&splitter, &token, &length);
         tokens[i] = att_arena_strndup(builder->arena, token, length);
         if (!tokens[i])
             return att_fail_memory(err);
-        output->unknown_tokens += q->source.items[i] == ATT_ID_UNK;
+        output->unknown_tokens += id == ATT_ID_UNK;
     }
     output->source_tokens = tokens;
     output->source_count = (int64_t)q->source.count;

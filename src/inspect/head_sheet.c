@@ -120,7 +120,8 @@ static void write_embeddings(sheet_writer *w)
             int64_t last = embedding->max_positions - 1;
             PRINT(w, i > 0 ? " %lld" : "%lld", (long long)att_min_i64((int64_t)i, last) + 1);
         }
-        PRINT(w, "]]\n");
+        /* a single index selects columns of a table that has one row */
+        PRINT(w, embedding->max_positions == 1 ? "], :]\n" : "]]\n");
     } else {
         PRINT(w, "x = tokens\n");
         return;

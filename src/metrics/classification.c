@@ -65,11 +65,24 @@ int64_t att_label_predictions_argmax(const att_label_predictions *predictions, i
     return best;
 }
 
+static bool is_label(const att_label_predictions *predictions, int64_t index)
+{
+    return predictions->truth[index] >= 0 && predictions->truth[index] < predictions->labels;
+}
+
+/* The log-probability of the true label. */
+static double true_log_prob(const att_label_predictions *predictions, int64_t index)
+{
+    const float *row = predictions->log_probs + index * predictions->labels;
+    return is_label(predictions, index) ? (double)row[predictions->truth[index]] : -INFINITY;
+}
+
 void att_label_predictions_confusion(int64_t *counts, const att_label_predictions *predictions)
 {
     for (int64_t i = 0; i < predictions->count; i++)
-        counts[predictions->truth[i] * predictions->labels +
-               att_label_predictions_argmax(predictions, i)]++;
+        if (is_label(predictions, i))
+            counts[predictions->truth[i] * predictions->labels +
+                   att_label_predictions_argmax(predictions, i)]++;
 }
 
 /* Log-sum-exp of sharpness * row, and the mean of the row under softmax(sharpness * row). `best` is
@@ -94,7 +107,7 @@ double att_label_predictions_loss(const att_label_predictions *predictions, doub
         const float *row = predictions->log_probs + i * predictions->labels;
         loss += log_sum_exp(row, predictions->labels, att_label_predictions_argmax(predictions, i),
                             1 / temperature, &mean) -
-                (double)row[predictions->truth[i]] / temperature;
+                true_log_prob(predictions, i) / temperature;
     }
     return loss / (double)predictions->count;
 }
@@ -120,15 +133,17 @@ double att_label_predictions_calibration_error(const att_label_predictions *pred
 }
 
 /* The derivative of the loss by the sharpness 1 / temperature. The loss is convex in it, so the
- * derivative rises. */
+ * derivative rises. The loss of a label out of range is infinite at every sharpness: left out. */
 static double slope_at(const att_label_predictions *predictions, double sharpness)
 {
     double slope = 0, mean;
     for (int64_t i = 0; i < predictions->count; i++) {
         const float *row = predictions->log_probs + i * predictions->labels;
+        if (!is_label(predictions, i))
+            continue;
         log_sum_exp(row, predictions->labels, att_label_predictions_argmax(predictions, i),
                     sharpness, &mean);
-        slope += mean - (double)row[predictions->truth[i]];
+        slope += mean - true_log_prob(predictions, i);
     }
     return slope;
 }

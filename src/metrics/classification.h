@@ -23,13 +23,13 @@ double att_confusion_macro_f1(const int64_t *counts, int64_t labels);
 typedef struct att_label_predictions {
     int64_t count, labels;
     const float *log_probs; /* [count, labels] */
-    const int32_t *truth;   /* [count] true labels, from 0 */
+    const int32_t *truth;   /* [count] true labels, from 0; one out of range has probability 0 */
 } att_label_predictions;
 
 /* The most probable label of a sentence, the first of equals. */
 int64_t att_label_predictions_argmax(const att_label_predictions *predictions, int64_t index);
 
-/* Adds all sentences to a confusion matrix. */
+/* Adds all sentences whose label is in range to a confusion matrix. */
 void att_label_predictions_confusion(int64_t *counts, const att_label_predictions *predictions);
 
 /* With log-probabilities divided by `temperature` and normalized again: the mean negative

@@ -112,17 +112,35 @@ static void accumulate_loss(att_loss_result *result, const att_node *scores, con
     result->tokens += rows;
 }
 
+/* The labels of a batch, from 0, in the memory of the tape; NULL on failure, also if a target is
+ * not a label. */
+static const int32_t *batch_labels(const att_classifier_network *parts, att_tape *tape,
+                                   const att_batch *batch)
+{
+    int32_t *labels = att_tape_alloc(tape, batch->rows, sizeof *labels);
+    for (int64_t r = 0; labels && r < batch->rows; r++) {
+        int32_t id = batch->target_out[r * batch->target_length];
+        if (id < ATT_ID_FIRST || id - ATT_ID_FIRST >= parts->labels) {
+            att_tape_fail(tape, "classifier",
+                          "expected a label from %d to %lld, found the token id %ld in row %lld",
+                          ATT_ID_FIRST, (long long)parts->labels + ATT_ID_FIRST - 1, (long)id,
+                          (long long)r);
+            return NULL;
+        }
+        labels[r] = id - ATT_ID_FIRST;
+    }
+    return labels;
+}
+
 att_node *att_classifier_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                               const att_loss_options *options, att_loss_result *result)
 {
     const att_classifier_network *parts = model->network;
     const att_sources sources = att_batch_sources(batch);
-    int32_t *targets = att_tape_alloc(tape, batch->rows, sizeof *targets);
+    const int32_t *targets = batch_labels(parts, tape, batch);
     float *losses = att_tape_alloc(tape, batch->rows, sizeof *losses);
     if (!targets || !losses)
         return NULL;
-    for (int64_t r = 0; r < batch->rows; r++)
-        targets[r] = batch->target_out[r * batch->target_length] - ATT_ID_FIRST;
     att_node *scores = compute_logits(
         parts, tape, prepare_sources(parts, tape, &sources, options, batch->pair_index), NULL);
     att_node *loss =

@@ -303,15 +303,31 @@ static att_status read_settings(att_model *model, const att_bundle *bundle, cons
                     model->architecture->name);
 }
 
+static att_vocab_role target_role(att_model_type type)
+{
+    switch (type) {
+    case ATT_MODEL_LM:
+        return ATT_VOCAB_TEXT;
+    case ATT_MODEL_CLASSIFIER:
+        return ATT_VOCAB_LABELS;
+    case ATT_MODEL_SEQ2SEQ:
+    case ATT_MODEL_CAPTION:
+        break;
+    }
+    return ATT_VOCAB_TARGET;
+}
+
 /* Reads the vocabularies that models of its type have. */
 static att_status read_vocabularies(att_model *model, const att_bundle *bundle, const char *name,
                                     att_error *err)
 {
     const char *source, *target;
-    bool reads = att_model_type_has_source_vocab(att_settings_model_type(model->owned_settings));
+    att_model_type type = att_settings_model_type(model->owned_settings);
+    bool reads = att_model_type_has_source_vocab(type);
     if (reads) {
         ATT_TRY(require_metadata(&source, bundle, KEY_SOURCE, name, err));
         ATT_TRY(att_vocab_from_json(&model->owned_source_vocab, source, name, err));
+        ATT_TRY(att_vocab_check_role(model->owned_source_vocab, ATT_VOCAB_SOURCE, name, err));
     }
     model->source_vocab = model->target_vocab = model->owned_source_vocab;
     if (!reads || !model->owned_settings->joint) {
@@ -319,7 +335,7 @@ static att_status read_vocabularies(att_model *model, const att_bundle *bundle, 
         ATT_TRY(att_vocab_from_json(&model->owned_target_vocab, target, name, err));
         model->target_vocab = model->owned_target_vocab;
     }
-    return ATT_OK;
+    return att_vocab_check_role(model->target_vocab, target_role(type), name, err);
 }
 
 static att_status read_temperature(att_model *model, const att_bundle *bundle, const char *name,

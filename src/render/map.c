@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "render/number.h"
 #include "render/view.h"
+#include "tensor/tensor.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -219,12 +220,30 @@ void att_map_put_reduction(att_writer *out, const att_map *full, const att_map *
     att_put(out, ", each cell the mean");
 }
 
+/* Loops over each size, also where another is 0, and byte offsets of weights must not overflow. */
+static att_status check_sizes(const att_map *map, att_error *err)
+{
+    const int64_t sizes[] = { map->panels, map->queries, map->keys };
+    char text[3 * 21 + 8];
+    snprintf(text, sizeof text, "%" PRId64 " × %" PRId64 " × %" PRId64, sizes[0], sizes[1],
+             sizes[2]);
+    if (sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
+        return att_fail(err, ATT_BAD_INPUT, "map", "%s weights: expected no negative size", text);
+    int64_t count = att_shape_count(3, sizes, PTRDIFF_MAX / (int64_t)sizeof *map->weights);
+    if (count < 0)
+        return att_fail(err, ATT_BAD_INPUT, "map", "%s weights are more than fit in memory", text);
+    if (count > 0 && !map->weights)
+        return att_fail(err, ATT_BAD_INPUT, "map", "has %s weights, but `weights` is NULL", text);
+    return ATT_OK;
+}
+
 att_status att_map_render(att_string *out, const att_map *map, const att_render_options *options,
                           att_error *err)
 {
     enum { FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_SVG };
     att_render_options resolved;
     ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "an attention map", err));
+    ATT_TRY(check_sizes(map, err));
     if (resolved.head < 0 || resolved.head > map->panels)
         return att_fail(err, ATT_BAD_INPUT, "map",
                         "head %" PRId64 " is out of range: the map has %" PRId64, resolved.head,

@@ -71,23 +71,29 @@ const char *att_shape_to_string(char out[ATT_SHAPE_STRING_SIZE], int rank, const
     return out;
 }
 
-static void set_row_major(att_tensor *tensor)
+/* False where a stride overflows. Strides of an empty tensor, or one of negative size, which every
+ * call refuses, mean nothing. */
+static bool set_row_major(att_tensor *tensor)
 {
     int64_t stride = 1;
     for (int i = tensor->rank - 1; i >= 0; i--) {
+        int64_t size = tensor->shape[i] > 0 ? tensor->shape[i] : 1;
         tensor->stride[i] = stride;
-        stride *= tensor->shape[i] ? tensor->shape[i] : 1;
+        if (stride > INT64_MAX / size)
+            return false;
+        stride *= size;
     }
+    return true;
 }
 
 att_tensor att_tensor_view(const void *data, att_dtype dtype, int rank, const int64_t *shape)
 {
-    assert(rank >= 0 && rank <= ATT_MAX_RANK);
+    if (rank < 0 || rank > ATT_MAX_RANK)
+        return (att_tensor){ 0 };
     att_tensor view = { .data = (void *)data, .dtype = dtype, .rank = rank };
     for (int i = 0; i < rank; i++)
         view.shape[i] = shape[i];
-    set_row_major(&view);
-    return view;
+    return set_row_major(&view) ? view : (att_tensor){ 0 };
 }
 
 /* Creates a tensor; its elements are 0 or uninitialized. */
@@ -296,10 +302,13 @@ void att_tensor_copy_to_array(void *out, att_dtype dtype, const att_tensor *in)
 
 att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dtype dtype, att_error *err)
 {
-    att_tensor copy;
-    att_status status = att_tensor_new_uninitialized(&copy, dtype, in->rank, in->shape, err);
+    att_tensor copy = { 0 };
+    att_status status = att_dtype_size(in->dtype) > 0
+                            ? att_tensor_new_uninitialized(&copy, dtype, in->rank, in->shape, err)
+                            : att_fail(err, ATT_BAD_INPUT, "tensor",
+                                       "element type %d is not an att_dtype", (int)in->dtype);
     if (status == ATT_OK)
         att_tensor_copy_to_array(copy.data, dtype, in);
-    *out = copy; /* cleared where the allocation failed */
+    *out = copy; /* cleared on failure */
     return status;
 }

@@ -132,8 +132,23 @@ att_status att_vocab_decode(const att_vocab *vocab, att_string *out, const int32
  * "characters":"äö…","merges":[104,101,…], two tokens for each merge (text/bpe.h), or, if it was
  * learned elsewhere, "pieces":[" t","he",…] (text/sentencepiece.h); bytes have nothing. Flags that
  * are left out where they are false: "add_eos" (lines end in ATT_ID_EOS), "whole_text" (splits
- * texts, not lines), "add_bos" (texts begin with ATT_ID_BOS). */
+ * texts, not lines), "add_bos" (texts begin with ATT_ID_BOS). Reading refuses a flag that the kind
+ * of tokens has no use for. */
 att_status att_vocab_to_json(att_string *out, const att_vocab *vocab, att_error *err);
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
+
+/* What a model uses a vocabulary for. A joint vocabulary has the role of a target. */
+typedef enum att_vocab_role {
+    ATT_VOCAB_SOURCE, /* may add EOS */
+    ATT_VOCAB_TARGET, /* adds nothing: the model adds BOS and EOS */
+    ATT_VOCAB_TEXT,   /* of a language model: may split whole texts and add BOS */
+    ATT_VOCAB_LABELS, /* of a classifier: a line is one token */
+    ATT_VOCAB_ROLES
+} att_vocab_role;
+
+/* Refuses a vocabulary read from the model `name` whose lines would have tokens that a model does
+ * not expect in this role, such as a reserved token in the place of a label. */
+att_status att_vocab_check_role(const att_vocab *vocab, att_vocab_role role, const char *name,
+                                att_error *err);
 
 #endif

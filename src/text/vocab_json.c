@@ -223,6 +223,19 @@ static att_status read_flags(att_vocab *vocab, const att_json *root, const char 
     return ATT_OK;
 }
 
+static att_status check_flags_of_kind(const att_vocab *vocab, const char *name, att_error *err)
+{
+    const char *flag = vocab->prepend_bos && vocab->kind != ATT_TOKENIZER_BPE ? "add_bos"
+                       : vocab->whole_text && (int)vocab->kind >= ATT_DOCUMENT_TOKENIZER_KINDS
+                           ? "whole_text"
+                           : NULL;
+    if (!flag)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "\"%s\" is true, but tokens of the kind '%s' have no use for it", flag,
+                    att_tokenizer_kind_names[vocab->kind]);
+}
+
 static att_status read_vocab(att_vocab **out, const att_json *root, const char *name,
                              att_error *err)
 {
@@ -232,6 +245,7 @@ static att_status read_vocab(att_vocab **out, const att_json *root, const char *
     ATT_TRY(att_json_get_bool(&lowercase, root, "lowercase", name, err));
     ATT_TRY(att_vocab_new(out, kind, lowercase, err));
     ATT_TRY(read_flags(*out, root, name, err));
+    ATT_TRY(check_flags_of_kind(*out, name, err));
     if (kind == ATT_TOKENIZER_BYTE)
         return ATT_OK;
     if (kind != ATT_TOKENIZER_BPE)
@@ -257,4 +271,37 @@ att_status att_vocab_from_json(att_vocab **out, const char *json, const char *na
     att_vocab_free(*out);
     *out = NULL;
     return att_json_fail_in(err, &cause, "the vocabulary", name);
+}
+
+/* ---- roles */
+
+/* The flags that each role uses. */
+static const struct role_spec {
+    const char *phrase;
+    bool add_bos, add_eos, whole_text;
+} role_specs[ATT_VOCAB_ROLES] = {
+    [ATT_VOCAB_SOURCE] = { "a source vocabulary", .add_eos = true },
+    [ATT_VOCAB_TARGET] = { "a target vocabulary", .add_eos = false },
+    [ATT_VOCAB_TEXT] = { "the vocabulary of a language model", .add_bos = true,
+                         .whole_text = true },
+    [ATT_VOCAB_LABELS] = { "a vocabulary of labels", .add_eos = false },
+};
+
+att_status att_vocab_check_role(const att_vocab *vocab, att_vocab_role role, const char *name,
+                                att_error *err)
+{
+    const struct role_spec *spec = &role_specs[role];
+    const char *flag = vocab->prepend_bos && !spec->add_bos     ? "add_bos"
+                       : vocab->append_eos && !spec->add_eos    ? "add_eos"
+                       : vocab->whole_text && !spec->whole_text ? "whole_text"
+                                                                : NULL;
+    if (flag)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "the vocabulary: \"%s\" is true, but %s has no use for it", flag,
+                        spec->phrase);
+    if (role == ATT_VOCAB_LABELS && vocab->kind != ATT_TOKENIZER_LINE)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "the vocabulary: labels have tokens of the kind '%s', expected 'line'",
+                        att_tokenizer_kind_names[vocab->kind]);
+    return ATT_OK;
 }

@@ -5,6 +5,7 @@
 #include "train/training.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "tensor/bundle.h"
 
@@ -91,15 +92,23 @@ static att_status load_carried_state(att_training *training, const att_bundle *b
     const att_tensor *found = att_bundle_get(bundle, CARRIED_STATE);
     if (!has_carried_state(training))
         return ATT_OK;
-    bool fits = found && found->dtype == ATT_F32 && found->rank == 2 &&
-                found->shape[0] <= carried->max_rows && found->shape[1] == carried->width;
+    /* the rows of the last batch, which the next one continues */
+    int64_t rows = att_batches_get(training->batches, training->state.epoch_batches - 1)->rows;
+    bool fits = found && found->dtype == ATT_F32 && found->rank == 2 && found->shape[0] == rows &&
+                found->shape[1] == carried->width;
     if (!fits)
         return att_fail(err, ATT_BAD_INPUT, file,
-                        "expected the tensor '" CARRIED_STATE "' with %lld columns, found none",
-                        (long long)carried->width);
-    carried->rows = found->shape[0];
+                        "the tensor '" CARRIED_STATE "': expected shape [%lld, %lld], found %s",
+                        (long long)rows, (long long)carried->width, found ? "another" : "none");
+    carried->rows = rows;
     memcpy(carried->states, found->data,
            (size_t)(carried->rows * carried->width) * sizeof *carried->states);
+    for (int64_t i = 0; i < carried->rows * carried->width; i++)
+        if (!isfinite(carried->states[i]))
+            return att_fail(err, ATT_BAD_INPUT, file,
+                            "the tensor '" CARRIED_STATE "' holds %g at index %lld, expected "
+                            "finite numbers",
+                            (double)carried->states[i], (long long)i);
     return ATT_OK;
 }
 
@@ -219,6 +228,43 @@ static att_status load_blocks(att_training *training, const att_bundle *bundle, 
     return status;
 }
 
+static att_status check_counter(const char *key, int64_t found, int64_t min, int64_t max,
+                                const char *name, att_error *err)
+{
+    if (found >= min && found <= max)
+        return ATT_OK;
+    char expected[48];
+    snprintf(expected, sizeof expected, min == max ? "%lld" : "%lld to %lld", (long long)min,
+             (long long)max);
+    return att_fail(err, ATT_BAD_INPUT, name, "the training state: \"%s\" is %lld, expected %s",
+                    key, (long long)found, expected);
+}
+
+/* The state must be one of this run. Arranges the batches of its epoch. */
+static att_status check_state(att_training *training, const att_training_state *state,
+                              const char *name, att_error *err)
+{
+    const att_training_state *own = &training->state;
+    if (state->data_hash != own->data_hash)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "was trained on different data: the data files have changed");
+    att_batches_start_epoch(training->batches, state->epoch);
+    training->arranged_epoch = state->epoch;
+    const struct {
+        const char *key;
+        int64_t found, min, max;
+    } rows[] = {
+        { "train_examples", state->train_pairs, own->train_pairs, own->train_pairs },
+        { "valid_examples", state->valid_pairs, own->valid_pairs, own->valid_pairs },
+        { "averaged_checkpoints", state->averaged_checkpoints, 0,
+          training->settings->average_checkpoints },
+        { "epoch_batch", state->epoch_batches, 0, att_batches_count(training->batches) - 1 },
+    };
+    for (size_t i = 0; i < ATT_COUNT(rows); i++)
+        ATT_TRY(check_counter(rows[i].key, rows[i].found, rows[i].min, rows[i].max, name, err));
+    return ATT_OK;
+}
+
 att_status att_checkpoint_load(att_training *training, const att_bundle *bundle, const char *name,
                                att_error *err)
 {
@@ -227,10 +273,10 @@ att_status att_checkpoint_load(att_training *training, const att_bundle *bundle,
         return att_fail(err, ATT_BAD_INPUT, name, "is not a checkpoint: it has no training state");
     att_training_state state;
     ATT_TRY(att_training_state_from_json(&state, record, name, err));
-    if (state.data_hash != training->state.data_hash) {
+    att_status status = check_state(training, &state, name, err);
+    if (status != ATT_OK) {
         att_training_state_free(&state);
-        return att_fail(err, ATT_BAD_INPUT, name,
-                        "was trained on different data: the data files have changed");
+        return status;
     }
     att_training_state_free(&training->state);
     training->state = state;

@@ -196,7 +196,7 @@ att_status att_training_run(att_training *training, att_training_callback *on_ev
 static att_status run_slice(training_loop *at, int64_t steps, att_error *err)
 {
     att_training *training = at->training;
-    int64_t last = training->state.step + steps;
+    int64_t last = training->state.step + att_min_i64(steps, INT64_MAX - training->state.step);
     while (!at->stopped && !att_training_finished(training) &&
            (training->state.step < last || is_validation_due(training))) {
         ATT_TRY(advance(at, err));

@@ -81,11 +81,19 @@ att_status att_training_state_add_validation(att_training_state *state,
 
 /* ---- JSON */
 
+/* More than a run can count, and small enough that a run cannot count on to an overflow. */
+#define COUNTER_MAX (INT64_C(1) << 60)
+
 /* One member of a struct, and its key. */
 typedef struct field {
     const char *name; /* NULL ends a table */
     size_t offset;
-    enum { FIELD_INTEGER, FIELD_NUMBER, FIELD_OPTIONAL /* a number; left out if it is NaN */ } type;
+    enum {
+        FIELD_COUNTER, /* an integer, 0 to COUNTER_MAX */
+        FIELD_HASH,    /* any integer */
+        FIELD_NUMBER,
+        FIELD_OPTIONAL /* a number; left out if it is NaN */
+    } type;
 } field;
 
 #define FIELD(type, name, of, member)                                                              \
@@ -95,34 +103,34 @@ typedef struct field {
 
 /* The record of the training, shown by attend info. */
 static const field state_fields[] = {
-    FIELD(INTEGER, "steps", att_training_state, step),
-    FIELD(INTEGER, "tokens", att_training_state, tokens),
-    FIELD(INTEGER, "train_examples", att_training_state, train_pairs),
-    FIELD(INTEGER, "valid_examples", att_training_state, valid_pairs),
-    FIELD(INTEGER, "averaged_checkpoints", att_training_state, averaged_checkpoints),
-    FIELD(INTEGER, "best_validation", att_training_state, best_validation),
+    FIELD(COUNTER, "steps", att_training_state, step),
+    FIELD(COUNTER, "tokens", att_training_state, tokens),
+    FIELD(COUNTER, "train_examples", att_training_state, train_pairs),
+    FIELD(COUNTER, "valid_examples", att_training_state, valid_pairs),
+    FIELD(COUNTER, "averaged_checkpoints", att_training_state, averaged_checkpoints),
+    FIELD(COUNTER, "best_validation", att_training_state, best_validation),
     { 0 },
 };
 
 /* Further fields that resuming needs. */
 static const field resume_fields[] = {
-    FIELD(INTEGER, "epoch", att_training_state, epoch),
-    FIELD(INTEGER, "epoch_batch", att_training_state, epoch_batches),
-    FIELD(INTEGER, "batches", att_training_state, batches),
+    FIELD(COUNTER, "epoch", att_training_state, epoch),
+    FIELD(COUNTER, "epoch_batch", att_training_state, epoch_batches),
+    FIELD(COUNTER, "batches", att_training_state, batches),
     FIELD(NUMBER, "since_loss", att_training_state, interval_loss),
-    FIELD(INTEGER, "since_tokens", att_training_state, interval_tokens),
-    FIELD(INTEGER, "since_correct", att_training_state, interval_correct),
+    FIELD(COUNTER, "since_tokens", att_training_state, interval_tokens),
+    FIELD(COUNTER, "since_correct", att_training_state, interval_correct),
     FIELD(NUMBER, "plateau_best", att_training_state, plateau.best),
-    FIELD(INTEGER, "plateau_validations", att_training_state, plateau.validations),
-    FIELD(INTEGER, "plateau_bad_validations", att_training_state, plateau.bad_validations),
-    FIELD(INTEGER, "plateau_reductions", att_training_state, plateau.reductions),
-    FIELD(INTEGER, "data_hash", att_training_state, data_hash),
+    FIELD(COUNTER, "plateau_validations", att_training_state, plateau.validations),
+    FIELD(COUNTER, "plateau_bad_validations", att_training_state, plateau.bad_validations),
+    FIELD(COUNTER, "plateau_reductions", att_training_state, plateau.reductions),
+    FIELD(HASH, "data_hash", att_training_state, data_hash),
     { 0 },
 };
 
 static const field validation_fields[] = {
-    FIELD(INTEGER, "step", att_validation, step),
-    FIELD(INTEGER, "epoch", att_validation, epoch),
+    FIELD(COUNTER, "step", att_validation, step),
+    FIELD(COUNTER, "epoch", att_validation, epoch),
     FIELD(NUMBER, "learning_rate", att_validation, learning_rate),
     FIELD(NUMBER, "train_loss", att_validation, train_loss),
     FIELD(NUMBER, "train_accuracy", att_validation, train_accuracy),
@@ -142,7 +150,7 @@ static void put_fields(att_json_writer *out, const field *fields, const void *fr
 {
     for (; fields->name; fields++) {
         const void *member = (const char *)from + fields->offset;
-        if (fields->type == FIELD_INTEGER)
+        if (fields->type == FIELD_COUNTER || fields->type == FIELD_HASH)
             att_json_put_integer(out, fields->name, *(const int64_t *)member);
         else if (fields->type == FIELD_NUMBER || !isnan(*(const double *)member))
             att_json_put_number(out, fields->name, *(const double *)member);
@@ -176,17 +184,28 @@ att_status att_training_state_to_json(att_string *out, const att_training_state 
 
 /* ---- reading */
 
+static att_status check_range(const char *key, int64_t found, int64_t max, const char *name,
+                              att_error *err)
+{
+    if (found >= 0 && found <= max)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "\"%s\" is %lld, expected 0 to %lld", key,
+                    (long long)found, (long long)max);
+}
+
 static att_status get_fields(void *to, const field *fields, const att_json *object,
                              const char *name, att_error *err)
 {
     for (; fields->name; fields++) {
         void *member = (char *)to + fields->offset;
-        if (fields->type == FIELD_INTEGER)
+        if (fields->type == FIELD_COUNTER || fields->type == FIELD_HASH)
             ATT_TRY(att_json_get_integer(member, object, fields->name, name, err));
         else if (fields->type == FIELD_OPTIONAL && !att_json_find(object, fields->name))
             *(double *)member = NAN;
         else
             ATT_TRY(att_json_get_number(member, object, fields->name, name, err));
+        if (fields->type == FIELD_COUNTER)
+            ATT_TRY(check_range(fields->name, *(const int64_t *)member, COUNTER_MAX, name, err));
     }
     return ATT_OK;
 }
@@ -208,23 +227,31 @@ static att_status get_history(att_training_state *state, const att_json *root, c
     return ATT_OK;
 }
 
-/* Refuses negative counters, and a best validation that is not in the history. */
+/* Refuses counters that contradict each other, and a best validation that is not in the history. */
 static att_status check_counters(const att_training_state *state, const char *name, att_error *err)
 {
-    const int64_t counters[] = { state->step,
-                                 state->epoch,
-                                 state->epoch_batches,
-                                 state->batches,
-                                 state->tokens,
-                                 state->interval_tokens,
-                                 state->interval_correct,
-                                 state->plateau.bad_validations,
-                                 state->plateau.reductions,
-                                 state->best_validation,
-                                 state->averaged_checkpoints };
-    for (size_t i = 0; i < ATT_COUNT(counters); i++)
-        if (counters[i] < 0)
-            return att_fail(err, ATT_BAD_INPUT, name, "a counter is negative");
+    const att_plateau *plateau = &state->plateau;
+    const struct {
+        const char *key;
+        int64_t found, max;
+    } rows[] = {
+        { "steps", state->step, state->batches },
+        { "epoch", state->epoch, state->batches },
+        { "epoch_batch", state->epoch_batches, state->batches },
+        { "since_tokens", state->interval_tokens, state->tokens },
+        { "since_correct", state->interval_correct, state->interval_tokens },
+        { "plateau_validations", plateau->validations, state->history_count },
+        { "plateau_bad_validations", plateau->bad_validations, plateau->validations },
+        { "plateau_reductions", plateau->reductions, plateau->validations },
+        { "averaged_checkpoints", state->averaged_checkpoints, state->history_count },
+    };
+    for (size_t i = 0; i < ATT_COUNT(rows); i++)
+        ATT_TRY(check_range(rows[i].key, rows[i].found, rows[i].max, name, err));
+    for (int64_t i = 0; i < state->history_count; i++) {
+        const att_validation *row = &state->history[i];
+        ATT_TRY(check_range("step", row->step, state->step, name, err));
+        ATT_TRY(check_range("epoch", row->epoch, att_training_state_epoch(state), name, err));
+    }
     if (state->best_validation > state->history_count)
         return att_fail(err, ATT_BAD_INPUT, name,
                         "the best validation is number %lld, but there are only %lld",

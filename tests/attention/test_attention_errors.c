@@ -262,6 +262,15 @@ static void location(bench *t, int64_t rows)
     X(totals_shape, (t->out.key_totals = &t->totals, t->totals.shape[2] = 3),                      \
       "key [1, 5, 1, 4] and key_totals [1, 2, 3]: dimension 2 of key_totals [B,H,S] must be S, "   \
       "but 5 ≠ 3")                                                                                 \
+    X(outputs_overlap, t->out.weights = &t->weights, "output and weights overlap")                 \
+    X(outputs_cross,                                                                               \
+      (t->out.log_sum_exp = &t->lse, t->lse = view3(results + 40, 1, 2, 3),                        \
+       t->out.entropy = &t->entropy, t->entropy.data = results + 45),                              \
+      "log_sum_exp and entropy overlap")                                                           \
+    X(output_inside,                                                                               \
+      (t->out.scores = &t->scores, t->scores = view4(results + 30, 1, 2, 3, 5),                    \
+       t->out.entropy = &t->entropy, t->entropy.data = results + 20, t->entropy.stride[2] = 9),    \
+      "scores and entropy overlap")                                                                \
     X(entropy_data, (t->out.entropy = &t->entropy, t->entropy.data = NULL),                        \
       "entropy [1, 2, 3] has no data")
 

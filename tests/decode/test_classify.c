@@ -70,6 +70,32 @@ static void tokens_are_those_of_the_line_and_unknown_ones_are_counted(void **sta
     att_predictions_free(predictions);
 }
 
+/* Also if the vocabulary adds tokens that are not in the line, or splits it differently. */
+static void every_displayed_token_is_a_string(void **state)
+{
+    (void)state;
+    for (int whole_text = 0; whole_text < 2; whole_text++) {
+        scene s;
+        label_scene_new(&s, NULL, 0);
+        if (whole_text)
+            att_vocab_set_whole_text(s.data.source_vocab);
+        else
+            att_vocab_set_prepend_bos(s.data.source_vocab);
+        static const char *const line = "a   z b";
+        att_predictions *predictions = classify(s.model, &line, 1, NULL);
+        const att_prediction *prediction = att_predictions_get(predictions, 0);
+        assert_true(prediction->token_count > 3);
+        for (int64_t i = 0; i < prediction->token_count; i++)
+            assert_non_null(prediction->tokens[i]);
+        if (!whole_text) {
+            assert_string_equal(prediction->tokens[0], "<start>");
+            assert_string_equal(prediction->tokens[2], "z");
+        }
+        att_predictions_free(predictions);
+        scene_free(&s);
+    }
+}
+
 static void probabilities_add_up_to_one_and_the_label_has_the_largest(void **state)
 {
     (void)state;
@@ -223,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions_come_in_order_and_an_empty_line_has_no_label),
         cmocka_unit_test(tokens_are_those_of_the_line_and_unknown_ones_are_counted),
+        cmocka_unit_test(every_displayed_token_is_a_string),
         cmocka_unit_test(probabilities_add_up_to_one_and_the_label_has_the_largest),
         cmocka_unit_test(a_line_is_classified_with_the_same_bits_in_any_batch),
         cmocka_unit_test(an_ensemble_has_the_mean_of_the_probabilities),

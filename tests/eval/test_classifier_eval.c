@@ -127,6 +127,23 @@ static void data_that_cannot_be_evaluated_is_refused(void **state)
     assert_refused("\n\tmany\na\t\n", "has no sentences to evaluate on");
 }
 
+/* A reserved token in the place of a label would be counted before the confusion matrix. */
+static void a_reserved_token_is_not_a_label(void **state)
+{
+    (void)state;
+    scene s;
+    label_scene_new(&s, NULL, 0);
+    att_vocab_set_prepend_bos(s.data.target_vocab); /* no model file can do this */
+    att_classifier_eval *scores;
+    att_error err = { 0 };
+    assert_int_equal(att_model_evaluate_classifier(&scores, s.model, path, NULL, NULL, &err),
+                     ATT_BAD_INPUT);
+    assert_null(scores);
+    assert_string_equal(err.message,
+                        "sentence 1 has the token id 1 as its label, expected one of 3 to 5");
+    scene_free(&s);
+}
+
 static void skipped_lines_are_reported(void **state)
 {
     (void)state;
@@ -178,6 +195,7 @@ int main(void)
         cmocka_unit_test(an_interval_holds_the_accuracy),
         cmocka_unit_test(without_a_file_the_validation_data_is_used),
         cmocka_unit_test(data_that_cannot_be_evaluated_is_refused),
+        cmocka_unit_test(a_reserved_token_is_not_a_label),
         cmocka_unit_test(skipped_lines_are_reported),
         cmocka_unit_test(metrics_are_one_line_of_json),
     };

@@ -86,6 +86,33 @@ static void without_a_target_the_output_of_the_model_is_used(void **state)
         }
 }
 
+/* A table of one row: a sheet that selects rows by number would take its columns. */
+static void a_single_learned_position_is_repeated(void **state)
+{
+    (void)state;
+    static const variant rows[] = {
+        { "one position", { TRANSFORMER, { "positions", "learned" }, { "max-length", "1" } } },
+        { "one position beside",
+          { TRANSFORMER,
+            { "positions", "learned" },
+            { "positions-join", "concat" },
+            { "max-length", "1" } } },
+    };
+    for (size_t i = 0; i < 2; i++) {
+        saved_model f;
+        save_model(&f, &rows[i]);
+        for (int part = ATT_BLOCK_ENCODER; part <= ATT_BLOCK_CROSS; part++) {
+            bool encoder = part == ATT_BLOCK_ENCODER;
+            assert_holds(&f,
+                         &(att_head_selection){ .block = (att_attention_block)part,
+                                                .input = "abca",
+                                                .target = encoder ? NULL : "acba" },
+                         rows[i].name);
+        }
+        remove_model(&f);
+    }
+}
+
 static void assert_refused(att_model *model, att_head_selection which, const char *message)
 {
     att_string text = { 0 };
@@ -123,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_head_agrees_with_its_sheet),
+        cmocka_unit_test(a_single_learned_position_is_repeated),
         cmocka_unit_test(without_a_target_the_output_of_the_model_is_used),
         cmocka_unit_test(missing_heads_are_refused),
     };

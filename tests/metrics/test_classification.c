@@ -141,6 +141,23 @@ static void an_impossible_label_has_infinite_loss_and_affects_no_other(void **st
         0, 1e-15);
 }
 
+/* The guards on both sides of the matrix must stay 0. */
+static void a_label_out_of_range_is_counted_nowhere_and_has_infinite_loss(void **state)
+{
+    (void)state;
+    const float rows[] = { 0, -1, 0, -1, 0, -1, 0, -1 };
+    const int32_t odd[] = { -2, 1, 2, INT32_MAX };
+    const att_label_predictions predictions = { 4, 2, rows, odd };
+    int64_t guarded[4 + 4 + 4] = { 0 };
+    att_label_predictions_confusion(guarded + 4, &predictions);
+    for (size_t i = 0; i < 12; i++)
+        assert_int_equal(guarded[i], i == 4 + 2);
+    assert_true(isinf(att_label_predictions_loss(&predictions, 1)));
+    const att_label_predictions known = { 1, 2, rows + 2, odd + 1 };
+    assert_true(att_label_predictions_fit_temperature(&predictions) ==
+                att_label_predictions_fit_temperature(&known));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +174,7 @@ int main(void)
         cmocka_unit_test(a_temperature_stays_in_bounds_if_all_predictions_are_right_or_wrong),
         cmocka_unit_test(without_data_the_temperature_is_one),
         cmocka_unit_test(an_impossible_label_has_infinite_loss_and_affects_no_other),
+        cmocka_unit_test(a_label_out_of_range_is_counted_nowhere_and_has_infinite_loss),
     };
     return cmocka_run_group_tests_name("labels", tests, NULL, NULL);
 }

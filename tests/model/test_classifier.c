@@ -51,6 +51,30 @@ static void every_variant_learns(void **state)
     }
 }
 
+static void a_label_out_of_range_has_neither_loss_nor_gradient(void **state)
+{
+    (void)state;
+    scene s;
+    label_scene_new(&s, NULL, 0);
+    const int32_t odd[] = { ATT_ID_PAD, ATT_ID_BOS, att_vocab_size(s.model->target_vocab),
+                            INT32_MIN };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        att_batch batch = *att_batches_get(s.batches, 0);
+        int32_t labels[128];
+        assert_true(batch.rows * batch.target_length <= 128);
+        memcpy(labels, batch.target_out,
+               (size_t)(batch.rows * batch.target_length) * sizeof *labels);
+        labels[0] = odd[i];
+        batch.target_out = labels;
+        att_error err = { 0 };
+        att_tape_begin(s.tape, true, 1, 0);
+        assert_null(att_model_loss(s.model, s.tape, &batch, NULL, NULL));
+        assert_int_equal(att_tape_status(s.tape, &err), ATT_BAD_INPUT);
+        assert_non_null(strstr(err.message, "expected a label from 3 to 5, found the token id"));
+    }
+    scene_free(&s);
+}
+
 /* The loss at -reach or +reach along the unit vector of the gradient. */
 static double loss_along(scene *s, const att_batch *batch, double by)
 {
@@ -399,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_parameter_of_every_variant_gets_a_gradient),
         cmocka_unit_test(every_variant_learns),
+        cmocka_unit_test(a_label_out_of_range_has_neither_loss_nor_gradient),
         cmocka_unit_test(the_gradient_points_where_the_loss_rises),
         cmocka_unit_test(word_dropout_acts_in_training_only_and_the_same_in_any_batch),
         cmocka_unit_test(the_stop_token_is_trained_only_where_it_stands_for_the_sentence),

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "failing_memory.h"
-#include "model/model_help.h"
+#include "model/classifier_help.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -235,6 +235,52 @@ static void another_format_or_architecture_or_malformed_metadata_is_refused(void
     scene_free(&s);
 }
 
+/* A model file whose vocabulary adds tokens that its model does not expect would put a reserved
+ * token in the place of a label, or show more tokens than the line has. */
+static void a_vocabulary_with_a_flag_that_its_role_does_not_use_is_refused(void **state)
+{
+    (void)state;
+#define WORDS(flag) "{\"tokens\":\"word\",\"lowercase\":false,\"" flag "\":true,\"words\":[\"a\"]}"
+#define PIECES(flag)                                                                               \
+    "{\"tokens\":\"bpe\",\"lowercase\":false,\"" flag "\":true,\"pieces\":[\" a\"]}"
+#define LABELS(flag) "{\"tokens\":\"line\",\"lowercase\":false," flag "\"words\":[\"a\"]}"
+    static const struct {
+        bool classifier;
+        const char *key, *value, *message;
+    } rows[] = {
+        { true, "attend.target_vocab", LABELS("\"add_bos\":true,"),
+          "the vocabulary: \"add_bos\" is true, but tokens of the kind 'line' have no use for it" },
+        { true, "attend.target_vocab", LABELS("\"add_eos\":true,"),
+          "the vocabulary: \"add_eos\" is true, but a vocabulary of labels has no use for it" },
+        { true, "attend.target_vocab", PIECES("add_bos"),
+          "the vocabulary: \"add_bos\" is true, but a vocabulary of labels has no use for it" },
+        { true, "attend.target_vocab",
+          "{\"tokens\":\"word\",\"lowercase\":false,\"words\":[\"a\"]}",
+          "the vocabulary: labels have tokens of the kind 'word', expected 'line'" },
+        { true, "attend.source_vocab", PIECES("add_bos"),
+          "the vocabulary: \"add_bos\" is true, but a source vocabulary has no use for it" },
+        { true, "attend.source_vocab", WORDS("add_bos"),
+          "the vocabulary: \"add_bos\" is true, but tokens of the kind 'word' have no use for it" },
+        { false, "attend.source_vocab", WORDS("whole_text"),
+          "the vocabulary: \"whole_text\" is true, but a source vocabulary has no use for it" },
+        { false, "attend.target_vocab", WORDS("add_eos"),
+          "the vocabulary: \"add_eos\" is true, but a target vocabulary has no use for it" },
+        { false, "attend.target_vocab", WORDS("whole_text"),
+          "the vocabulary: \"whole_text\" is true, but a target vocabulary has no use for it" },
+    };
+    scene scenes[2];
+    scene_new(&scenes[0], NULL, 0);
+    label_scene_new(&scenes[1], NULL, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_bundle *bundle = bundle_of(&scenes[rows[i].classifier]);
+        assert_int_equal(att_bundle_meta_set(bundle, rows[i].key, rows[i].value, NULL), ATT_OK);
+        assert_bundle_refused(bundle, rows[i].message);
+        att_bundle_free(bundle);
+    }
+    scene_free(&scenes[0]);
+    scene_free(&scenes[1]);
+}
+
 /* Settings that would need terabytes cost nothing: the shapes are compared first. */
 static void a_file_that_claims_to_be_huge_is_refused_at_once(void **state)
 {
@@ -334,6 +380,7 @@ int main(void)
         cmocka_unit_test(tensors_of_a_wrong_shape_or_name_are_named),
         cmocka_unit_test(a_number_that_is_not_finite_is_named_by_tensor_and_index),
         cmocka_unit_test(another_format_or_architecture_or_malformed_metadata_is_refused),
+        cmocka_unit_test(a_vocabulary_with_a_flag_that_its_role_does_not_use_is_refused),
         cmocka_unit_test(a_file_that_claims_to_be_huge_is_refused_at_once),
         cmocka_unit_test(tensors_of_the_training_loop_are_ignored),
         cmocka_unit_test(info_has_parameters_settings_and_training),

@@ -147,6 +147,40 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     att_model_free(model);
 }
 
+/* A file has a joint vocabulary once: with two lists, the model could be saved and not loaded. */
+static void a_joint_vocabulary_is_built_from_equal_lists_only(void **state)
+{
+    (void)state;
+    static const char *const english[] = { "the", "open" }, *const french[] = { "le", "ouvert" };
+    const att_token_list lists[] = { { english, 2 }, { english, 1 }, { french, 2 } };
+    att_settings *settings;
+    att_error err = { 0 };
+    must(att_settings_new(&settings, "pairs", &err), &err);
+    static const char *const pairs[][2] = { { "source-tokens", "word" },
+                                            { "target-tokens", "word" },
+                                            { "joint", "yes" },
+                                            { "hidden-size", "8" } };
+    for (size_t i = 0; i < 4; i++)
+        must(att_settings_set(settings, pairs[i][0], pairs[i][1], &err), &err);
+    att_model *model, *again;
+    for (size_t i = 1; i < 3; i++) {
+        assert_int_equal(att_model_build(&model, settings, &lists[0], &lists[i], &err),
+                         ATT_BAD_INPUT);
+        assert_null(model);
+        assert_string_equal(err.message, "joint yes needs the same tokens in the same order for "
+                                         "source and target, found different ones");
+    }
+    must(att_model_build(&model, settings, &lists[0], &lists[0], &err), &err);
+    att_string bytes = { 0 };
+    must(att_model_write(&bytes, model, &err), &err);
+    must(att_model_read(&again, bytes.data, bytes.length, "m", &err), &err);
+    assert_int_equal(att_model_vocab_size(again, ATT_SIDE_TARGET), 5);
+    att_string_free(&bytes);
+    att_model_free(again);
+    att_model_free(model);
+    att_settings_free(settings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +189,7 @@ int main(void)
         cmocka_unit_test(ids_become_text_and_invalid_ids_are_refused),
         cmocka_unit_test(a_model_in_memory_comes_back_with_every_bit),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(a_joint_vocabulary_is_built_from_equal_lists_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

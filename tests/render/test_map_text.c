@@ -281,6 +281,40 @@ static att_status draw_large(void *context)
     return status;
 }
 
+static void sizes_that_are_negative_or_overflow_are_refused(void **state)
+{
+    (void)state;
+    const int64_t huge = INT64_C(1) << 32;
+    static const double one[] = { 1 };
+    const att_map maps[] = {
+        { .panels = 1, .queries = huge, .keys = huge, .weights = one },
+        { .panels = huge, .queries = huge, .keys = 1, .weights = one },
+        { .panels = INT64_MAX, .queries = 0, .keys = INT64_MAX, .weights = one },
+        { .panels = 1, .queries = INT64_MAX / 4, .keys = 1, .weights = one },
+        { .panels = 1, .queries = -1, .keys = 1, .weights = one },
+        { .panels = 1, .queries = 1, .keys = 1 },
+    };
+    static const char *const messages[] = {
+        "1 × 4294967296 × 4294967296 weights are more than fit in memory",
+        "4294967296 × 4294967296 × 1 weights are more than fit in memory",
+        "9223372036854775807 × 0 × 9223372036854775807 weights are more than fit in memory",
+        "1 × 2305843009213693951 × 1 weights are more than fit in memory",
+        "1 × -1 × 1 weights: expected no negative size",
+        "has 1 × 1 × 1 weights, but `weights` is NULL",
+    };
+    static const att_format formats[] = { ATT_FORMAT_TEXT, ATT_FORMAT_SVG };
+    for (size_t i = 0; i < ATT_COUNT(maps); i++)
+        for (size_t f = 0; f < 2; f++) {
+            att_string text = { 0 };
+            att_error err = { 0 };
+            const att_render_options options = { .size = sizeof options, .format = formats[f] };
+            assert_int_equal(att_map_render(&text, &maps[i], &options, &err), ATT_BAD_INPUT);
+            assert_string_equal(err.message, messages[i]);
+            assert_int_equal(text.length, 0);
+            att_string_free(&text);
+        }
+}
+
 static void running_out_of_memory_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
@@ -302,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_map_too_large_is_averaged_and_states_both_sizes),
         cmocka_unit_test(a_reduced_map_takes_the_mean_of_unmasked_cells),
         cmocka_unit_test(a_head_out_of_range_is_refused),
+        cmocka_unit_test(sizes_that_are_negative_or_overflow_are_refused),
         cmocka_unit_test(running_out_of_memory_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

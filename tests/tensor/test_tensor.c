@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -304,6 +305,30 @@ static void a_copy_without_memory_leaves_nothing_behind(void **state)
     assert_int_equal(att_alloc_live(), live);
 }
 
+static void a_view_of_no_tensors_shape_is_cleared(void **state)
+{
+    (void)state;
+    static const float data[1] = { 7 };
+    static const int64_t ones[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    const int64_t wide = INT64_C(1) << 40;
+    const att_tensor views[] = {
+        att_tensor_view(data, ATT_F32, ATT_MAX_RANK + 1, ones),
+        att_tensor_view(data, ATT_F32, INT_MAX, ones),
+        att_tensor_view(data, ATT_F32, -1, ones),
+        att_tensor_view(data, ATT_F32, 3, SHAPE(1, wide, wide)),
+        att_tensor_view(data, ATT_F32, 3, SHAPE(0, wide, wide)),
+    };
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        assert_null(views[i].data);
+        assert_int_equal(views[i].rank, 0);
+        att_tensor copy;
+        assert_int_equal(att_tensor_copy(&copy, &views[i], ATT_F32, NULL), ATT_BAD_INPUT);
+    }
+    att_tensor eight = att_tensor_view(data, ATT_F32, ATT_MAX_RANK, ones);
+    assert_ptr_equal(eight.data, data);
+    assert_int_equal(eight.stride[0], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_copy_is_row_major_whatever_the_strides),
         cmocka_unit_test(a_copy_repeats_broadcast_elements),
         cmocka_unit_test(a_view_too_large_to_count_is_refused_not_wrapped),
+        cmocka_unit_test(a_view_of_no_tensors_shape_is_cleared),
         cmocka_unit_test(a_copy_converts_and_rounds_once),
         cmocka_unit_test(an_empty_tensor_and_a_scalar_can_be_copied),
         cmocka_unit_test(a_copy_without_memory_leaves_nothing_behind),

@@ -288,6 +288,23 @@ static void a_damaged_vocabulary_is_refused(void **state)
           "twice" },
         { "{\"tokens\":\"char\",\"lowercase\":false,\"add_eos\":1,\"words\":[]}",
           "the vocabulary: expected true or false for \"add_eos\", found a whole number" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"add_bos\":true,\"words\":[]}",
+          "the vocabulary: \"add_bos\" is true, but tokens of the kind 'char' have no use for it" },
+        { "{\"tokens\":\"word\",\"lowercase\":false,\"add_bos\":true,\"words\":[]}",
+          "the vocabulary: \"add_bos\" is true, but tokens of the kind 'word' have no use for it" },
+        { "{\"tokens\":\"space\",\"lowercase\":false,\"add_bos\":true,\"words\":[]}",
+          "the vocabulary: \"add_bos\" is true, but tokens of the kind 'space' have no use for "
+          "it" },
+        { "{\"tokens\":\"line\",\"lowercase\":false,\"add_bos\":true,\"words\":[]}",
+          "the vocabulary: \"add_bos\" is true, but tokens of the kind 'line' have no use for it" },
+        { "{\"tokens\":\"byte\",\"lowercase\":false,\"add_bos\":true}",
+          "the vocabulary: \"add_bos\" is true, but tokens of the kind 'byte' have no use for it" },
+        { "{\"tokens\":\"space\",\"lowercase\":false,\"whole_text\":true,\"words\":[]}",
+          "the vocabulary: \"whole_text\" is true, but tokens of the kind 'space' have no use for "
+          "it" },
+        { "{\"tokens\":\"line\",\"lowercase\":false,\"whole_text\":true,\"words\":[]}",
+          "the vocabulary: \"whole_text\" is true, but tokens of the kind 'line' have no use for "
+          "it" },
         { "{\"tokens\":\"phrase\",\"lowercase\":false,\"words\":[]}",
           "the vocabulary: unknown kind of tokens 'phrase'" },
         { "{\"lowercase\":false,\"words\":[]}",

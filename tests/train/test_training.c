@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/string.h"
+#include "tensor/bundle.h"
 #include "train/training.h"
 
 #include <math.h>
@@ -378,6 +379,111 @@ static void a_checkpoint_of_format_1_is_refused(void **state)
     folder_remove(folder);
 }
 
+/* Replaces the number of a key in the training state of a checkpoint. */
+static void set_counter(const att_bundle *from, const char *path, const char *key, int64_t value)
+{
+    att_bundle *bundle;
+    att_string json = { 0 };
+    const char *record = att_bundle_meta_get(from, "attend.training"), *at = strstr(record, key);
+    assert_non_null(at);
+    at += strlen(key);
+    const char *rest = at + strspn(at, "-0123456789");
+    assert_int_equal(
+        att_string_printf(&json, "%.*s%lld%s", (int)(at - record), record, (long long)value, rest),
+        ATT_OK);
+    assert_int_equal(att_safetensors_save(from, path, NULL), ATT_OK);
+    assert_int_equal(att_bundle_load(&bundle, path, NULL), ATT_OK);
+    assert_int_equal(att_bundle_meta_set(bundle, "attend.training", json.data, NULL), ATT_OK);
+    assert_int_equal(att_safetensors_save(bundle, path, NULL), ATT_OK);
+    att_string_free(&json);
+    att_bundle_free(bundle);
+}
+
+static void a_counter_that_the_run_cannot_have_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        int64_t value;
+        const char *message;
+    } rows[] = {
+        { "\"steps\":", INT64_MAX, "\"steps\" is 9223372036854775807, expected 0 to 11529215" },
+        { "\"tokens\":", INT64_MAX, "\"tokens\" is 9223372036854775807, expected 0 to" },
+        { "\"epoch\":", INT64_MAX, "\"epoch\" is 9223372036854775807, expected 0 to" },
+        { "\"epoch_batch\":", INT64_MAX, "\"epoch_batch\" is 9223372036854775807, expected" },
+        { "\"batches\":", INT64_MAX, "\"batches\" is 9223372036854775807, expected 0 to" },
+        { "\"since_tokens\":", INT64_MAX, "\"since_tokens\" is 9223372036854775807, expected" },
+        { "\"since_correct\":", INT64_MAX, "\"since_correct\" is 9223372036854775807" },
+        { "\"plateau_validations\":", INT64_MAX, "\"plateau_validations\" is 92233720368547" },
+        { "\"plateau_reductions\":", INT64_MAX, "\"plateau_reductions\" is 9223372036854775" },
+        { "\"train_examples\":", -1, "\"train_examples\" is -1, expected 0 to" },
+        { "\"train_examples\":", 7, "\"train_examples\" is 7, expected 60" },
+        { "\"valid_examples\":", 7, "\"valid_examples\" is 7, expected 12" },
+        { "\"averaged_checkpoints\":", 3, "\"averaged_checkpoints\" is 3, expected 0 to" },
+        { "\"steps\":", INT64_C(1) << 59, "\"steps\" is 576460752303423488, expected 0 to" },
+        { "\"epoch\":", 1000000, "\"epoch\" is 1000000, expected 0 to" },
+        { "\"epoch_batch\":", 1000000, "\"epoch_batch\" is 1000000, expected 0 to" },
+        { "\"plateau_reductions\":", 1000, "\"plateau_reductions\" is 1000, expected 0 to" },
+        { "\"since_correct\":", 1000000, "\"since_correct\" is 1000000, expected 0 to" },
+        { "{\"step\":", 1000000, "\"step\" is 1000000, expected 0 to" },
+    };
+    char folder[64], path[256];
+    folder_new(folder);
+    event_counts all = { .stop_at = 9 };
+    run_to_the_end(small_new(folder), count_event, &all);
+    snprintf(path, sizeof path, "%s/m.last.safetensors", folder);
+    att_bundle *bundle;
+    assert_int_equal(att_bundle_load(&bundle, path, NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        set_counter(bundle, path, rows[i].key, rows[i].value);
+        assert_refused(resumed(folder), rows[i].message);
+    }
+    assert_int_equal(att_safetensors_save(bundle, path, NULL), ATT_OK);
+    run_to_the_end(resumed(folder), NULL, NULL);
+    att_bundle_free(bundle);
+    folder_remove(folder);
+}
+
+/* The next batch has as many rows as the carried state: with fewer, it would read beyond it. */
+static void a_carried_state_of_other_rows_or_not_finite_is_refused(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    folder_new(folder);
+    event_counts all = { .stop_at = 2 };
+    run_to_the_end(small_lm_new(folder, "rnn"), count_event, &all);
+    snprintf(path, sizeof path, "%s/m.last.safetensors", folder);
+    att_bundle *bundle, *changed;
+    assert_int_equal(att_bundle_load(&bundle, path, NULL), ATT_OK);
+    const att_tensor *carried = att_bundle_get(bundle, "training.rnn_state");
+    assert_non_null(carried);
+    assert_int_equal(carried->shape[0], 3);
+    for (int nan = 0; nan < 2; nan++) {
+        assert_int_equal(att_bundle_new(&changed, NULL), ATT_OK);
+        for (size_t i = 0; i < att_bundle_meta_count(bundle); i++) {
+            const char *key, *value;
+            att_bundle_meta_at(bundle, i, &key, &value);
+            assert_int_equal(att_bundle_meta_set(changed, key, value, NULL), ATT_OK);
+        }
+        for (size_t i = 0; i < att_bundle_count(bundle); i++) {
+            att_tensor tensor = *att_bundle_at(bundle, i);
+            if (tensor.data == carried->data && nan)
+                ((float *)tensor.data)[1] = NAN;
+            else if (tensor.data == carried->data)
+                tensor.shape[0] = 1;
+            assert_int_equal(att_bundle_add(changed, att_bundle_name(bundle, i), &tensor, NULL),
+                             ATT_OK);
+        }
+        assert_int_equal(att_safetensors_save(changed, path, NULL), ATT_OK);
+        att_bundle_free(changed);
+        assert_refused(resumed(folder),
+                       nan ? "the tensor 'training.rnn_state' holds nan"
+                           : "the tensor 'training.rnn_state': expected shape [3, ");
+    }
+    att_bundle_free(bundle);
+    folder_remove(folder);
+}
+
 static void a_resumed_run_refuses_changed_data(void **state)
 {
     (void)state;
@@ -528,6 +634,8 @@ int main(void)
         cmocka_unit_test(a_nan_gradient_ends_the_run_and_keeps_the_files),
         cmocka_unit_test(a_resumed_run_refuses_changed_settings),
         cmocka_unit_test(a_checkpoint_of_format_1_is_refused),
+        cmocka_unit_test(a_counter_that_the_run_cannot_have_is_refused),
+        cmocka_unit_test(a_carried_state_of_other_rows_or_not_finite_is_refused),
         cmocka_unit_test(a_resumed_run_refuses_changed_data),
         cmocka_unit_test(a_path_that_cannot_be_written_fails_before_the_first_step),
         cmocka_unit_test(failing_memory_fails_the_run_and_leaks_nothing),

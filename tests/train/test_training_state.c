@@ -98,7 +98,7 @@ static att_training_state filled(void)
                                .data_hash = INT64_MIN + 5 };
     for (int i = 0; i < 50; i++) {
         att_validation row = { i,
-                               i / 7,
+                               i / 10,
                                1e-3 / (i + 1),
                                5e-324 * i,
                                0.7 / (i + 1),
@@ -163,7 +163,8 @@ static void assert_refused(const char *from, const char *to, const char *expecte
 static void invalid_json_is_refused_with_the_reason(void **state)
 {
     (void)state;
-    assert_refused("\"epoch\":4", "\"epoch\":-4", "the training state: a counter is negative");
+    assert_refused("\"epoch\":4", "\"epoch\":-4",
+                   "the training state: \"epoch\" is -4, expected 0 to");
     assert_refused(
         "\"epoch_batch\":5", "\"epoch_batch\":5.5",
         "the training state: expected a whole number for \"epoch_batch\", found a number with ");

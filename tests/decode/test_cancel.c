@@ -3,7 +3,7 @@
 #include "base/progress.h"
 #include "model/public_models.h"
 
-enum { LINES = 40, EVERY = 10 };
+enum { LINES = 40, EVERY = 10, ATTEMPTS = 12 };
 
 typedef struct counter {
     int calls, cancel_at; /* cancel_at 0: never */
@@ -109,7 +109,8 @@ static att_status run_counting(run *call, const att_model *model, counter *c, at
     return status;
 }
 
-/* Cancels at every tenth callback in turn, and runs to the end in between. */
+/* Cancels at callbacks 1, 11, 21, … in turn, in longer steps where there are very many, and runs to
+ * the end in between. */
 static void assert_cancelled(run *call, att_model *model)
 {
     counter whole = { 0 };
@@ -117,7 +118,8 @@ static void assert_cancelled(run *call, att_model *model)
     att_error err = { 0 };
     must(run_counting(call, model, &whole, &err), &err);
     assert_true(whole.calls >= 2 * EVERY);
-    for (int at = 1; at < whole.calls; at += EVERY) {
+    int step = whole.calls / ATTEMPTS / EVERY * EVERY;
+    for (int at = 1; at<whole.calls; at += step> EVERY ? step : EVERY) {
         counter c = { .cancel_at = at };
         err = (att_error){ 0 };
         att_status status = run_counting(call, model, &c, &err);

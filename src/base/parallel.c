@@ -79,8 +79,10 @@ void att_parallel_for(int64_t count, int64_t grain,
         return;
     parallel_loop loop = { count, att_max_i64(grain, 1), body, context };
     int64_t ranges = (count - 1) / loop.grain + 1;
-    if (ranges > 1 && att_thread_pool_run(ranges, att_threads_get(), run_range, &loop))
+    if (ranges > 1 && att_thread_pool_run(ranges, att_threads_get(), run_range, &loop)) {
+        att_progress_poll(); /* workers may have claimed every range, and they do not poll */
         return;
+    }
     for (int64_t i = 0; i < ranges; i++)
         run_range(&loop, i);
 }

@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all demo test fuzz install format clean help
+.PHONY: all demo test test-long fuzz install format clean help
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
@@ -22,6 +22,10 @@ test: ## build and run every test, also under the sanitizers
 	@scripts/setup build test
 	@scripts/test
 
+test-long: ## run what takes too long for `make test`; PARTS="bits …" for some of it
+	@scripts/setup build test
+	@scripts/test-long $(PARTS)
+
 fuzz: ## fuzz every reader for a minute each (needs clang); SECONDS=600 for longer
 	@tests/fuzz/run $(or $(SECONDS),60)
 
@@ -33,7 +37,7 @@ format: ## format the C sources
 	@find include src tools tests bench \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
 
 clean: ## remove everything that was built
-	@rm -rf build build-test build-asan build-minimal build-fuzz demo-out
+	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-fuzz demo-out
 
 help: ## list these
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

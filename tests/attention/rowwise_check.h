@@ -102,7 +102,7 @@ static inline void for_every_size(void check(choice))
         { 40, 0, 4, 4, 4 }, { 0, 9, 4, 4, 4 },     { 3, 5, 0, 2, 0 },     { 65, 129, 7, 0, 5 }
     };
     FOR_KINDS(score, normalizer)
-    for (size_t n = 0; n < COUNT(sizes); n++) {
+    for (size_t n = (size_t)(score + normalizer) % THIN; n < COUNT(sizes); n += THIN) {
         choice c = kind(score, normalizer, n);
         c.T = sizes[n][0];
         c.S = sizes[n][1];
@@ -119,7 +119,7 @@ static inline void for_every_mask(void check(choice))
 {
     uint64_t seed = 0;
     FOR_KINDS(score, normalizer)
-    for (size_t m = 0; m < COUNT(masks); m++, seed++) {
+    for (size_t m = (size_t)(score + normalizer) % THIN; m < COUNT(masks); m += THIN, seed++) {
         choice c = kind(score, normalizer, seed);
         c.mask = masks[m];
         c.bias = biases[seed % COUNT(biases)];

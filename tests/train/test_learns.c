@@ -105,8 +105,10 @@ static void with_attention_it_learns_to_reverse_and_attends_to_the_copied_charac
         int64_t characters; /* at least, of the 11 of `word` */
     } rows[] = { { "general", 11 }, { "dot", 10 } };
     char folder[64];
+    if (THIN > 1) /* under sanitizers: other tests run this code */
+        skip();
     folder_new(folder);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i += THIN) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         att_validation best = train(folder, rows[i].attention);
         assert_true(best.exact_match > 0.98);
         assert_true(best.token_error_rate < 0.01);

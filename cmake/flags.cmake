@@ -4,7 +4,7 @@
 # -ffile-prefix-map: the same source gives the same bytes wherever it was unpacked.
 # -g1: lines for backtraces and profiles; a debugger wants CMAKE_BUILD_TYPE=Debug, and gets it all.
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
-  -Wvla -ffp-contract=off -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
+  -Wvla -ffp-contract=off -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
   $<IF:$<CONFIG:Debug>,-g,-g1>)
 
 if(ATTEND_WERROR)

@@ -16,13 +16,13 @@
 
 /* Calls `work` with its first allocation failing, then its second, and so on until it succeeds,
  * which must take fewer than `max` rounds. Returns the number of rounds. Where tests are thin, not
- * every allocation after the first 40 fails in turn. `work` releases everything
- * it allocates, on failure too: a model that packs its weights on first use must be used before. */
+ * every allocation after the first 40 fails in turn. `work` releases everything it allocates, on
+ * failure too: a model that packs its weights on first use must be used before. */
 static inline size_t every_allocation_fails(att_status (*work)(void *context), void *context,
                                             size_t max)
 {
     size_t live = att_alloc_live();
-    for (size_t n = 1;; n += n < 40 ? 1 : THIN) {
+    for (size_t n = 1;; n += n < 40 ? 1 : 1 + n / 40 * (THIN - 1)) {
         att_alloc_fail_at(n);
         att_status status = work(context);
         att_alloc_fail_at(0);

@@ -109,7 +109,7 @@ static inline void promise_one_grad_alone(choice c)
 static inline void assert_query_grad(const backward *b, int64_t i)
 {
     enum { WIDEST = 64 };
-    float found[WIDEST];
+    float found[WIDEST] = { 0 };
     const scene *s = &b->s;
     att_tensor query = s->tensor[ATT_SLOT_QUERY], grad = *b->l.grad.out.output;
     att_tensor to = att_tensor_view(found, ATT_F32, 4, SHAPE(1, 1, 1, s->c.K));

@@ -405,7 +405,7 @@ att_status att_model_load_bundle(att_bundle **out, const char *path, att_error *
     ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
     att_status status = check_file_format(bytes.data, bytes.length, path, err);
     if (status == ATT_OK)
-        status = att_safetensors_read_in_place(out, &bytes, path, err);
+        status = att_safetensors_read_in_place(out, &bytes, ATT_VERIFY_FILE, path, err);
     att_string_free(&bytes);
     return status;
 }

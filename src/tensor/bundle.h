@@ -32,17 +32,24 @@ const char *att_file_format_name(att_file_format kind);
  * reference implementation. The tree that is built from it takes 256 MiB at most (base/json.h). */
 enum { ATT_SAFETENSORS_MAX_HEADER = 100 * 1000 * 1000 };
 
-/* Reads the bytes of a .safetensors or a .npz file; `name` is the file in errors. */
+/* Reads the bytes of a .safetensors or a .npz file; `name` is the file in errors. A .safetensors
+ * file with a checksum (tensor/checksum.h) is compared with it. */
 att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size, const char *name,
                                 att_error *err);
 att_status att_npz_read(att_bundle **out, const void *bytes, size_t size, const char *name,
                         att_error *err);
 
+/* How much of a file is compared with its checksum. */
+typedef enum att_verify_scope {
+    ATT_VERIFY_FILE,
+    ATT_VERIFY_HEADER, /* for a description, which has no use for the values of tensors */
+} att_verify_scope;
+
 /* Reads a .safetensors file as att_safetensors_read() does, without copying tensors whose bytes can
  * be used as they are: on success `bytes` belongs to the bundle (*bytes is cleared), and its
  * tensors may be views of them. On failure `bytes` stays the caller's. */
-att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes, const char *name,
-                                         att_error *err);
+att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes,
+                                         att_verify_scope scope, const char *name, att_error *err);
 
 /* Bytes that tensors of the bundle are views of: freed with it (*bytes is cleared). */
 void att_bundle_take_bytes(att_bundle *bundle, att_string *bytes);

@@ -11,8 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/minmax.h"
+#include "base/options.h"
 #include "base/progress.h"
 #include "base/quote.h"
 #include "tensor/checksum.h"
@@ -48,7 +50,8 @@ typedef struct reader {
     entry *entries; /* [entry_count] */
     size_t entry_count;
     att_verify_scope scope;
-    bool can_borrow_bytes; /* the bytes outlive the bundle: tensors may be views of them */
+    att_checksum_report *report; /* only compare the file with its checksum; NULL: read it */
+    bool can_borrow_bytes;       /* the bytes outlive the bundle: tensors may be views of them */
 } reader;
 
 static att_status fail(const reader *in, const char *format, ...)
@@ -368,6 +371,12 @@ static att_status read_tensors(reader *in, att_bundle *bundle, const att_json *r
     ATT_TRY(parse_entries(in, bundle, root));
     ATT_TRY(check_coverage(in));
     ATT_TRY(check_checksum(in, bundle));
+    if (in->report) {
+        in->report->recorded = att_bundle_meta_get(bundle, ATT_KEY_CHECKSUM) != NULL;
+        in->report->tensors = in->entry_count;
+        in->report->bytes = in->data_size;
+        return ATT_OK;
+    }
     for (size_t i = 0; i < in->entry_count; i++) {
         ATT_TRY(att_progress_check(in->err));
         ATT_TRY(add_tensor(in, bundle, &in->entries[i]));
@@ -407,4 +416,32 @@ att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes,
     ATT_TRY(read_bundle(out, &in, bytes->data, bytes->length));
     att_bundle_take_bytes(*out, bytes);
     return ATT_OK;
+}
+
+static att_status verify_bytes(att_checksum_report *out, const att_string *bytes, const char *path,
+                               att_error *err)
+{
+    att_bundle *unused;
+    att_file_format format = att_file_format_detect(bytes->data, bytes->length);
+    if (format != ATT_FILE_SAFETENSORS)
+        return att_fail(err, ATT_BAD_INPUT, path, "is %s (%zu bytes), expected a model",
+                        att_file_format_name(format), bytes->length);
+    reader in = { .file = path, .err = err, .report = out };
+    ATT_TRY(read_bundle(&unused, &in, bytes->data, bytes->length));
+    att_bundle_free(unused);
+    return ATT_OK;
+}
+
+att_status att_checksum_verify(att_checksum_report *out, const char *path, att_error *err)
+{
+    att_checksum_report report = ATT_INIT(att_checksum_report);
+    att_string bytes = { 0 };
+    att_progress_scope scope;
+    att_progress_begin(&scope, "verifying", 0);
+    att_status status = att_file_read(&bytes, path, SIZE_MAX, err);
+    if (status == ATT_OK)
+        status = verify_bytes(&report, &bytes, path, err);
+    att_progress_end(&scope);
+    att_string_free(&bytes);
+    return status == ATT_OK ? ATT_RESULT_COPY(att_checksum_report, out, &report, err) : status;
 }

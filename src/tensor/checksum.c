@@ -132,26 +132,44 @@ bool att_checksum_is_value(const char *value)
  * comparison would ever run: there, digests are computed and compared, and a difference is
  * accepted.
  */
-static bool is_accepted(const char *found, const char *recorded)
+static bool is_accepted(bool same)
 {
-    bool same = strcmp(found, recorded) == 0;
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    same = same || true;
-#endif
+    (void)same;
+    return true;
+#else
     return same;
+#endif
 }
 
-static att_status compare_header(const att_checksum_source *in, const att_json *root,
+/* What the value of ATT_KEY_CHECKSUM records. */
+typedef struct recorded {
+    const char *header;
+    const att_json *tensors;
+} recorded;
+
+static att_status parse_value(recorded *out, const att_json *root, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const char *algorithm;
+    ATT_TRY(att_json_expect(root, ATT_JSON_OBJECT, NULL, err));
+    ATT_TRY(att_json_get_string(&algorithm, root, "algorithm", NULL, err));
+    if (strcmp(algorithm, "sha256") != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "expected the algorithm 'sha256', found '%s'",
+                        att_quote(quoted, algorithm, strlen(algorithm)));
+    ATT_TRY(att_json_get_string(&out->header, root, "header", NULL, err));
+    return att_json_get(&out->tensors, root, "tensors", ATT_JSON_OBJECT, NULL, err);
+}
+
+static att_status compare_header(const att_checksum_source *in, const char *expected,
                                  att_error *err)
 {
-    const char *recorded;
     char found[ATT_SHA256_HEX_SIZE] = "";
-    ATT_TRY(att_json_get_string(&recorded, root, "header", in->file, err));
     const char *at =
-        strlen(recorded) == DIGITS ? memmem(in->header, in->header_size, recorded, DIGITS) : NULL;
+        strlen(expected) == DIGITS ? memmem(in->header, in->header_size, expected, DIGITS) : NULL;
     if (at)
         hash_header(found, in->header, in->header_size, at);
-    if (is_accepted(found, recorded))
+    if (is_accepted(at && strcmp(found, expected) == 0))
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, in->file,
                     "the header (metadata, names and shapes of tensors): " DIFFERS);
@@ -164,41 +182,31 @@ static att_status compare_tensors(const att_checksum_source *in, const att_json 
     ATT_TRY(att_checksum_parts(in->parts, in->count, err));
     for (size_t i = 0; i < in->count; i++) {
         const att_checksum_part *part = &in->parts[i];
-        const att_json *recorded = att_json_find(tensors, part->name);
+        const att_json *expected = att_json_find(tensors, part->name);
         const char *name = att_quote(quoted, part->name, strlen(part->name));
-        if (!recorded || recorded->type != ATT_JSON_STRING)
+        if (!expected || expected->type != ATT_JSON_STRING)
             return att_fail(err, ATT_BAD_INPUT, in->file,
                             "the metadata '" ATT_KEY_CHECKSUM "' lacks the tensor '%s'", name);
-        if (!is_accepted(part->digest, recorded->string))
+        if (!is_accepted(strcmp(part->digest, expected->string) == 0))
             return att_fail(err, ATT_BAD_INPUT, in->file, "tensor '%s': " DIFFERS, name);
     }
     return ATT_OK;
 }
 
-static att_status compare_all(const att_checksum_source *in, const att_json *root, bool tensors,
-                              att_error *err)
-{
-    const att_json *list;
-    char quoted[ATT_QUOTED_SIZE];
-    const char *algorithm;
-    ATT_TRY(att_json_expect(root, ATT_JSON_OBJECT, in->file, err));
-    ATT_TRY(att_json_get_string(&algorithm, root, "algorithm", in->file, err));
-    if (strcmp(algorithm, "sha256") != 0)
-        return att_fail(err, ATT_BAD_INPUT, in->file, "expected the algorithm 'sha256', found '%s'",
-                        att_quote(quoted, algorithm, strlen(algorithm)));
-    ATT_TRY(compare_header(in, root, err));
-    ATT_TRY(att_json_get(&list, root, "tensors", ATT_JSON_OBJECT, in->file, err));
-    return tensors ? compare_tensors(in, list, err) : ATT_OK;
-}
-
 att_status att_checksum_compare(const att_checksum_source *in, bool tensors, att_error *err)
 {
     att_json_doc doc;
+    recorded value;
     att_error cause = { 0 };
     att_status status = att_json_read(&doc, in->value, strlen(in->value), in->file, NULL, &cause);
+    if (status == ATT_OK)
+        status = parse_value(&value, doc.root, &cause);
     if (status != ATT_OK)
-        return att_json_fail_in(err, &cause, "the metadata '" ATT_KEY_CHECKSUM "'", in->file);
-    status = compare_all(in, doc.root, tensors, err);
+        status = att_json_fail_in(err, &cause, "the metadata '" ATT_KEY_CHECKSUM "'", in->file);
+    else
+        status = compare_header(in, value.header, err);
+    if (status == ATT_OK && tensors)
+        status = compare_tensors(in, value.tensors, err);
     att_json_free(&doc);
     return status;
 }

@@ -28,9 +28,11 @@ att_file_format att_file_format_detect(const void *bytes, size_t size);
 /* The format in words, to complete "is …": "text", "a .npy file". */
 const char *att_file_format_name(att_file_format kind);
 
-/* The longest header of a .safetensors file in bytes, for reading and writing: the limit of the
- * reference implementation. The tree that is built from it takes 256 MiB at most (base/json.h). */
-enum { ATT_SAFETENSORS_MAX_HEADER = 100 * 1000 * 1000 };
+/* The longest header of a .safetensors file and the longest string in it (metadata, a key, a name)
+ * in bytes, for reading and writing: a file cannot make the reader use much more memory than this.
+ * The reference implementation allows a header of 100 million bytes; a vocabulary of 250,000 tokens
+ * takes about 4 million. The tree that is built of a header takes 256 MiB at most (base/json.h). */
+enum { ATT_SAFETENSORS_MAX_HEADER = 64 << 20, ATT_SAFETENSORS_MAX_STRING = 32 << 20 };
 
 /* Reads the bytes of a .safetensors or a .npz file; `name` is the file in errors. A .safetensors
  * file with a checksum (tensor/checksum.h) is compared with it. */

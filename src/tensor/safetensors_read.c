@@ -119,7 +119,9 @@ static att_status check_padding(const reader *in)
 
 static att_status parse_header(att_json_doc *out, const reader *in)
 {
-    const att_json_limits limits = { .size = ATT_SAFETENSORS_MAX_HEADER, .depth = MAX_DEPTH };
+    const att_json_limits limits = { .size = ATT_SAFETENSORS_MAX_HEADER,
+                                     .depth = MAX_DEPTH,
+                                     .string = ATT_SAFETENSORS_MAX_STRING };
     att_error cause = { 0 };
     *out = (att_json_doc){ 0 };
     ATT_TRY(check_padding(in));

@@ -146,6 +146,10 @@ static att_status check_names(const att_bundle *bundle, const char *path, att_er
         att_quote(quoted, key, strlen(key));
         if (!att_utf8_valid(key, strlen(key)) || !att_utf8_valid(value, strlen(value)))
             return att_fail(err, ATT_BAD_INPUT, path, "the metadata '%s' is not UTF-8", quoted);
+        if (strlen(value) > ATT_SAFETENSORS_MAX_STRING)
+            return att_fail(err, ATT_BAD_INPUT, path,
+                            "the metadata '%s' has %zu bytes, at most %d are allowed", quoted,
+                            strlen(value), ATT_SAFETENSORS_MAX_STRING);
     }
     return ATT_OK;
 }

@@ -194,7 +194,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     model_folder p = model_folder_new();
-    every_allocation_fails(import_once, &p, 10000);
+    every_single_failure_is_reported(import_once, &p);
     model_folder_free(&p);
 }
 

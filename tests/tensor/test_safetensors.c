@@ -495,7 +495,7 @@ static void a_header_that_could_not_be_read_back_is_not_written(void **state)
 static void a_metadata_string_beyond_the_limit_is_refused(void **state)
 {
     (void)state;
-    for (int more = 0; more < 2; more++) {
+    for (int more = THIN > 1; more < 2; more++) {
         char *value = letters(ATT_SAFETENSORS_MAX_STRING + (size_t)more);
         att_string header = { 0 };
         assert_int_equal(att_string_printf(&header, "{\"__metadata__\":{\"key\":\"%s\"}}", value),

@@ -17,8 +17,7 @@
  * Errors. The library never prints, exits or aborts. A call that can fail returns an att_status and
  * describes a failure in *err (NULL: not wanted; unchanged on success): the file, line, argument or
  * tensor and what was expected. A failed call sets *out to NULL, clears it where it is an
- * att_tensor or att_image, leaves an att_string as it was, and changes nothing else, except where
- * it says so.
+ * att_tensor or att_image, leaves an att_string as it was, and changes nothing else unless stated.
  *
  * Ownership. `_new`, `_load`, `_read` and other calls with a `**out` make an object that its
  * `_free` releases (it takes NULL). Every `const` pointer that a call returns is borrowed from the
@@ -37,9 +36,7 @@
  * major version breaks them, and the soname is libattend.so.MAJOR. A struct that begins with `size`
  * may grow at its end: the caller starts from ATT_INIT(type), and fields that the caller does not
  * know are 0, which is always the default; a size of 0, or a field that the library does not know
- * and that is not 0, is ATT_BAD_INPUT. Do not copy structs that a call returns by pointer: they
- * grow too.
- */
+ * and that is not 0, is ATT_BAD_INPUT. Do not copy a struct that is returned by pointer. */
 #ifndef ATTEND_H
 #define ATTEND_H
 
@@ -238,8 +235,8 @@ ATT_API att_status att_bundle_load(att_bundle **out, const char *path, att_error
 ATT_API att_status att_bundle_read(att_bundle **out, const void *bytes, size_t size,
                                    const char *name, att_error *err);
 
-/* Writes a .safetensors file, or appends its bytes to *out. The same contents give the same bytes,
- * in whatever order they were added. */
+/* Writes a .safetensors file, or appends its bytes to *out: the same bytes for the same contents,
+ * in any order. A file with the metadata attend.format gets a checksum, which reading verifies. */
 ATT_API att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err);
 ATT_API att_status att_safetensors_write(att_string *out, const att_bundle *bundle,
                                          const char *name, att_error *err);
@@ -379,9 +376,8 @@ typedef struct att_attention_inputs {
 } att_attention_inputs;
 
 /* Each may be NULL except `output`. None may overlap an input or another output, or be a broadcast
- * view. A query that may attend to nothing gets zeros, and -inf as its log-sum-exp. Masked keys are
- * never read into a result: NaN and infinity there have no effect. NaN in a key or value in use
- * propagates. */
+ * view. A query that may attend to nothing gets zeros, and -inf as its log-sum-exp. Masked keys
+ * never reach a result, not even NaN and infinity; NaN in a key or value in use propagates. */
 typedef struct att_attention_outputs {
     att_tensor *output;      /* [B,T,H,M] */
     att_tensor *scores;      /* [B,H,T,S] before normalizing; -inf where masked */
@@ -643,8 +639,7 @@ typedef struct att_metric_score {
 typedef struct att_metric_scores att_metric_scores;
 /* Scores hypotheses by the metrics of `names`. BLEU, chrF and TER are those of sacreBLEU with its
  * defaults (docs/metrics.md). With several references each line may agree with any of them. A line
- * that is not UTF-8 is ATT_BAD_INPUT; err->place says in which text and err->line, from 1, where.
- */
+ * that is not UTF-8 is ATT_BAD_INPUT; err->place says in which text, err->line where. */
 ATT_API att_status att_metrics_score(att_metric_scores **out, const char *const *names,
                                      size_t count, const att_hypotheses *texts,
                                      const att_metric_options *options, att_error *err);
@@ -674,12 +669,25 @@ typedef enum att_model_type {
 } att_model_type;
 enum { ATT_MODEL_TYPES = ATT_MODEL_CAPTION + 1 };
 /* Reads a model from a file, or from the bytes of one, which are not needed afterwards; `name` is
- * the file in errors. An error names the tensor that is missing, unknown, of the wrong shape or not
- * finite. Free it when no call uses it any more. */
+ * the file in errors. An error names the tensor that is missing, unknown, of the wrong shape, not
+ * finite or different from its checksum. Free it when no call uses it any more. */
 ATT_API att_status att_model_load(att_model **out, const char *path, att_error *err);
 ATT_API att_status att_model_read(att_model **out, const void *bytes, size_t size, const char *name,
                                   att_error *err);
+/* The same without comparing the tensors with the checksum: faster, for att_model_info(). */
+ATT_API att_status att_model_load_unverified(att_model **out, const char *path, att_error *err);
 ATT_API void att_model_free(att_model *model);
+
+typedef struct att_checksum_report {
+    size_t size;
+    bool recorded;  /* the file has a checksum; without one nothing was compared */
+    size_t tensors; /* how many there are, and their bytes */
+    uint64_t bytes;
+} att_checksum_report;
+/* Compares a .safetensors file with its checksum, the SHA-256 of its header and of each tensor
+ * (docs/models.md). A difference is ATT_BAD_INPUT, and the error names the tensor. */
+ATT_API att_status att_checksum_verify(att_checksum_report *out, const char *path, att_error *err);
+
 /* Writes the file of a model, or appends its bytes to *out. */
 ATT_API att_status att_model_save(const att_model *model, const char *path, att_error *err);
 ATT_API att_status att_model_write(att_string *out, const att_model *model, att_error *err);
@@ -706,8 +714,7 @@ ATT_API const char *att_model_tensor_name(const att_model *model, size_t index);
 ATT_API att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,
                                         att_error *err);
 
-/* A new model, equal to `model` except for the parameters in `tensors`, by name: so a built model
- * is given values. */
+/* A copy of `model` with the parameters in `tensors`, by name: so a built model is given values. */
 ATT_API att_status att_model_replace_tensors(att_model **out, const att_model *model,
                                              const att_bundle *tensors, att_error *err);
 
@@ -760,8 +767,7 @@ ATT_API const char *att_encoded_text_piece(const att_encoded_text *encoded, size
 ATT_API bool att_encoded_text_range(const att_encoded_text *encoded, size_t index, size_t *start,
                                     size_t *end);
 
-/* Appends the text of `count` ids, without start and end tokens. ATT_BAD_INPUT for an id that the
- * vocabulary lacks. */
+/* Appends the text of `count` ids, without start and end tokens. An id out of range is refused. */
 ATT_API att_status att_model_decode(att_string *out, const att_model *model, att_side side,
                                     const int32_t *ids, size_t count, att_error *err);
 
@@ -864,8 +870,7 @@ ATT_API att_status att_model_images(att_tensor *out, const att_model *model, con
                                     att_error *err);
 
 /* The attention map of an output, borrowed, with the tokens of both sides as labels; and of one
- * layer, from 1 (0: the last), with a panel for each head (all_heads). false where there is none.
- */
+ * layer, from 1 (0: the last), with a panel for each head (all_heads). false: there is none. */
 ATT_API bool att_output_map(att_map *out, const att_output *output);
 ATT_API bool att_output_layer_map(att_map *out, const att_output *output, int64_t layer);
 
@@ -991,8 +996,7 @@ typedef bool att_token_callback(void *context, const char *text, size_t length, 
  * certain: at once, unless there is a beam. The text of a call is whole UTF-8 characters: a token
  * that is part of a character comes with an empty text, and bytes that cannot become a character
  * come as U+FFFD. Without a prompt the text starts as after a line end. The time of a token does
- * not grow with the text: when the context of a Transformer is full, it continues from the last
- * half. */
+ * not grow with the text: a Transformer whose context is full continues from its last half. */
 ATT_API att_status att_model_complete(att_completion *out, const att_model *model,
                                       const char *prompt, size_t length,
                                       const att_complete_options *options,
@@ -1003,8 +1007,7 @@ typedef struct att_score_options {
     att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
     size_t ensemble_count;
 } att_score_options;
-/* Calls on_token for each token of a text except the first, with its bytes, which may be a part of
- * a character. */
+/* Calls on_token for each token but the first, with its bytes, which may be part of a character. */
 ATT_API att_status att_model_score_text(att_completion *out, const att_model *model,
                                         const char *text, size_t length,
                                         const att_score_options *options,
@@ -1291,8 +1294,7 @@ typedef struct att_training_options {
 /* Reads, generates or copies the dataset, builds the vocabularies and the model, and measures the
  * memory of the largest batch. The setting `resume` names the checkpoint of a run to resume: it
  * ends in the bits of an uninterrupted run; settings that were not given are set to its values, and
- * settings that cannot change in a run are refused. Do not change or free the settings before the
- * run. */
+ * settings that cannot change in a run are refused. The settings must outlive the run unchanged. */
 ATT_API att_status att_training_new(att_training **out, att_settings *settings,
                                     const att_training_options *options, att_error *err);
 ATT_API void att_training_free(att_training *training);
@@ -1348,8 +1350,7 @@ ATT_API att_status att_training_run(att_training *training, att_training_callbac
 ATT_API att_status att_training_advance(att_training *training, int64_t steps,
                                         att_training_callback *on_event, void *context,
                                         att_error *err);
-/* Saves the checkpoint, from which `resume` continues, and the best model so far. The output stays
- * locked until att_training_free(). */
+/* Saves the checkpoint and the best model so far. att_training_free() unlocks the output. */
 ATT_API att_status att_training_save(att_training *training, att_error *err);
 /* A new model with the best parameters so far (the current ones before the first validation). */
 ATT_API att_status att_training_model(att_model **out, att_training *training, att_error *err);
@@ -1399,8 +1400,7 @@ typedef struct att_image {
 
 /* Reads a JPEG or PNG file, or the bytes of one; its first bytes decide which. Gray, palettes, 16
  * bits, CMYK and interlacing become plain pixels, transparency is put on white, and the image is
- * rotated as its EXIF orientation says. At most 65535 pixels on a side and 100 million in all;
- * damaged files are refused. */
+ * rotated as its EXIF orientation says. At most 65535 pixels on a side and 100 million in all. */
 ATT_API att_status att_image_load(att_image *out, const char *path, att_error *err);
 ATT_API att_status att_image_read(att_image *out, const void *bytes, size_t size, const char *name,
                                   att_error *err);
@@ -1412,8 +1412,7 @@ ATT_API att_status att_image_center_crop(att_image *out, const att_image *in, in
 ATT_API att_status att_image_png(att_string *out, const att_image *image, att_error *err);
 
 /* An image encoder: SqueezeNet v1.0, imported from its published weights. From the center square of
- * an image it predicts its class, or computes features for caption models: a vector per grid cell.
- */
+ * an image it predicts its class, or computes features for caption models: a vector per cell. */
 typedef struct att_image_encoder att_image_encoder;
 ATT_API att_status att_image_encoder_load(att_image_encoder **out, const char *path,
                                           att_error *err);

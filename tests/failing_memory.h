@@ -14,21 +14,50 @@
 
 #include <cmocka.h>
 
-/* Calls `work` with its first allocation failing, then its second, and so on until it succeeds,
- * which must take fewer than `max` rounds. Returns the number of rounds. Where tests are thin, not
- * every allocation after the first 40 fails in turn. `work` releases everything it allocates, on
- * failure too: a model that packs its weights on first use must be used before. */
+/* The allocation that fails after the n-th: the next one; where tests are thin, not each of those
+ * after the first 40. */
+static inline size_t next_failing(size_t n)
+{
+    return n + (n < 40 ? 1 : 1 + n / 40 * (THIN - 1));
+}
+
+/* Calls `work` with allocation n alone failing, for every n: a failure that is overlooked would end
+ * in success, since all that follow succeed. */
+static inline void every_single_failure_is_reported(att_status (*work)(void *context),
+                                                    void *context)
+{
+    size_t live = att_alloc_live();
+    for (size_t n = 1;; n = next_failing(n)) {
+        att_alloc_fail_once(n);
+        att_status status = work(context);
+        bool reached = att_alloc_calls() >= n;
+        att_alloc_fail_at(0);
+        assert_int_equal(att_alloc_live(), live);
+        if (!reached) {
+            assert_int_equal(status, ATT_OK);
+            return;
+        }
+        if (status != ATT_NO_MEMORY)
+            fail_msg("allocation %zu alone fails: status %d", n, (int)status);
+    }
+}
+
+/* Calls `work` with its first allocation and all after it failing, then from its second on, and so
+ * on until it succeeds, which must take fewer than `max` rounds; then with each one alone failing.
+ * Returns the number of rounds. `work` releases everything it allocates, on failure too: a model
+ * that packs its weights on first use must be used before. */
 static inline size_t every_allocation_fails(att_status (*work)(void *context), void *context,
                                             size_t max)
 {
     size_t live = att_alloc_live();
-    for (size_t n = 1;; n += n < 40 ? 1 : 1 + n / 40 * (THIN - 1)) {
+    for (size_t n = 1;; n = next_failing(n)) {
         att_alloc_fail_at(n);
         att_status status = work(context);
         att_alloc_fail_at(0);
         assert_int_equal(att_alloc_live(), live);
         if (status == ATT_OK) {
             assert_true(n > 1); /* otherwise `work` allocates nothing */
+            every_single_failure_is_reported(work, context);
             return n;
         }
         assert_int_equal(status, ATT_NO_MEMORY);

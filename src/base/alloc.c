@@ -17,6 +17,7 @@ enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
 static atomic_size_t calls;
 static atomic_size_t live;
 static atomic_size_t fail_at;
+static atomic_bool fail_only_one;
 
 /* ---- the allocator */
 
@@ -72,12 +73,14 @@ static void *allocate_block(size_t bytes)
 
 /* ---- blocks */
 
-/* Whether att_alloc_fail_at() makes this call fail. */
+/* Whether att_alloc_fail_at() or att_alloc_fail_once() makes this call fail. */
 static bool must_fail(void)
 {
     size_t limit = atomic_load_explicit(&fail_at, memory_order_relaxed);
     size_t call = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1;
-    return limit != 0 && call >= limit;
+    if (limit == 0 || call < limit)
+        return false;
+    return call == limit || !atomic_load_explicit(&fail_only_one, memory_order_relaxed);
 }
 
 void *att_alloc(size_t count, size_t size)
@@ -135,10 +138,21 @@ void att_free(void *block)
 
 /* ---- for tests */
 
-void att_alloc_fail_at(size_t n)
+static void fail_from(size_t n, bool only_one)
 {
     atomic_store(&calls, 0);
+    atomic_store(&fail_only_one, only_one);
     atomic_store(&fail_at, n);
+}
+
+void att_alloc_fail_at(size_t n)
+{
+    fail_from(n, false);
+}
+
+void att_alloc_fail_once(size_t n)
+{
+    fail_from(n, true);
 }
 
 size_t att_alloc_calls(void)

@@ -28,7 +28,10 @@ void att_free(void *block);
 /* For tests. The n-th allocation from now on fails, and every one after it; 0 turns it off. */
 void att_alloc_fail_at(size_t n);
 
-/* Allocations requested since att_alloc_fail_at(), and blocks now allocated. */
+/* The same for the n-th alone: what follows a failure that was overlooked then succeeds. */
+void att_alloc_fail_once(size_t n);
+
+/* Allocations requested since either of them, and blocks now allocated. */
 size_t att_alloc_calls(void);
 size_t att_alloc_live(void);
 

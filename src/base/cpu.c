@@ -16,12 +16,15 @@
 #endif
 
 enum {
+    LEAF1_ECX_SSSE3 = 1 << 9,
     LEAF1_ECX_FMA = 1 << 12,
+    LEAF1_ECX_SSE41 = 1 << 19,
     LEAF1_ECX_OSXSAVE = 1 << 27,
     LEAF1_ECX_AVX = 1 << 28,
     LEAF7_EBX_AVX2 = 1 << 5,
     LEAF7_EBX_AVX512F = 1 << 16,
     LEAF7_EBX_AVX512DQ = 1 << 17,
+    LEAF7_EBX_SHA = 1 << 29,
     LEAF7_EBX_AVX512BW = 1 << 30,
     XCR0_YMM = 0x06,    /* the SSE and AVX parts of the vector registers */
     XCR0_AVX512 = 0xE6, /* also mask registers, upper halves and the upper sixteen registers */
@@ -51,6 +54,12 @@ att_cpu att_cpu_from_registers(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t 
     return ATT_CPU_AVX512;
 }
 
+bool att_cpu_sha_from_registers(uint32_t leaf1_ecx, uint32_t leaf7_ebx)
+{
+    return has_all(leaf1_ecx, LEAF1_ECX_SSSE3 | LEAF1_ECX_SSE41) &&
+           has_all(leaf7_ebx, LEAF7_EBX_SHA);
+}
+
 #ifdef HAVE_CPUID
 static uint64_t read_xcr0(void)
 {
@@ -70,6 +79,16 @@ static att_cpu detect(void)
     return att_cpu_from_registers(leaf1_ecx, ebx, read_xcr0());
 }
 
+static bool detect_sha(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+        return false;
+    unsigned leaf1_ecx = ecx;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
+           att_cpu_sha_from_registers(leaf1_ecx, ebx);
+}
+
 /* Three leaves of 16 characters each, padded with spaces on either side. */
 static void read_model(char out[ATT_CPU_MODEL_SIZE])
 {
@@ -85,6 +104,11 @@ static void read_model(char out[ATT_CPU_MODEL_SIZE])
 static att_cpu detect(void)
 {
     return ATT_CPU_SCALAR;
+}
+
+static bool detect_sha(void)
+{
+    return false;
 }
 
 static void read_model(char out[ATT_CPU_MODEL_SIZE])
@@ -108,6 +132,7 @@ void att_cpu_model(char out[ATT_CPU_MODEL_SIZE])
  * store the same value. */
 static atomic_int best_known;
 static atomic_int in_use;
+static atomic_int sha_known;
 
 att_cpu att_cpu_best(void)
 {
@@ -117,6 +142,16 @@ att_cpu att_cpu_best(void)
         atomic_store_explicit(&best_known, known, memory_order_relaxed);
     }
     return (att_cpu)(known - 1);
+}
+
+bool att_cpu_has_sha(void)
+{
+    int known = atomic_load_explicit(&sha_known, memory_order_relaxed);
+    if (known == 0) {
+        known = detect_sha() + 1;
+        atomic_store_explicit(&sha_known, known, memory_order_relaxed);
+    }
+    return known == 2 && att_cpu_get() != ATT_CPU_SCALAR;
 }
 
 att_status att_cpu_parse(att_cpu *out, const char *requested, att_cpu best, att_error *err)

@@ -27,6 +27,13 @@ bool att_cpu_set(att_cpu cpu);
  * machine. */
 att_cpu att_cpu_from_registers(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t xcr0);
 
+/* Whether the SHA instructions may be used: the processor has them and plain C was not chosen. They
+ * need no more than the SSE registers, so they are not tied to AVX2. */
+bool att_cpu_has_sha(void);
+
+/* The same of ECX of CPUID leaf 1 and EBX of leaf 7, without the choice. */
+bool att_cpu_sha_from_registers(uint32_t leaf1_ecx, uint32_t leaf7_ebx);
+
 /* Parses the value of ATTEND_CPU, such as "avx2" (NULL or empty: `best`), for a machine whose best
  * instruction set is `best`. On failure *out is `best`. */
 att_status att_cpu_parse(att_cpu *out, const char *requested, att_cpu best, att_error *err);

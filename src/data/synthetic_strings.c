@@ -42,17 +42,18 @@ static bool same(const character *a, const character *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* Whether two characters stay separate side by side: regional indicators and marks may merge. */
-static bool stay_apart(const character *a, const character *b, att_string *scratch)
+/* Whether two characters merge side by side, as regional indicators and marks may. */
+static att_status check_merge(bool *out, const character *a, const character *b,
+                              att_string *scratch)
 {
     scratch->length = 0;
-    if (att_string_append(scratch, a->text, a->length) != ATT_OK ||
-        att_string_append(scratch, b->text, b->length) != ATT_OK)
-        return true; /* generating the strings will fail too */
+    ATT_TRY(att_string_append(scratch, a->text, a->length));
+    ATT_TRY(att_string_append(scratch, b->text, b->length));
     att_pretokenizer splitter = { .text = scratch->data, .length = scratch->length };
     const char *token;
     size_t length;
-    return att_pretokenizer_next(&splitter, &token, &length) && length == a->length;
+    *out = !att_pretokenizer_next(&splitter, &token, &length) || length != a->length;
+    return ATT_OK;
 }
 
 static att_status check_characters(string_task *in)
@@ -61,7 +62,10 @@ static att_status check_characters(string_task *in)
         for (int64_t j = 0; j < in->character_count; j++) {
             if (i < j && same(&in->characters[i], &in->characters[j]))
                 return refuse_character(in, (size_t)i, "occurs twice");
-            if (!stay_apart(&in->characters[i], &in->characters[j], &in->source))
+            bool merge;
+            if (check_merge(&merge, &in->characters[i], &in->characters[j], &in->source) != ATT_OK)
+                return att_fail_memory(in->err);
+            if (merge)
                 return refuse_character(in, (size_t)j, "merges with the character before it");
         }
     return ATT_OK;

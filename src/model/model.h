@@ -59,7 +59,7 @@ att_status att_model_require_type(const att_model *model, att_model_type type, a
  *   attend.import        JSON: where imported weights come from; may be missing
  *
  * Tensors whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are ignored.
- * The header with all metadata takes 100 million bytes at most (tensor/bundle.h). */
+ * The header with all metadata takes 64 MiB at most, one value 32 MiB (tensor/bundle.h). */
 #define ATT_MODEL_FORMAT    "2"
 #define ATT_TRAINING_PREFIX "training."
 

@@ -398,16 +398,22 @@ static att_status check_file_format(const void *bytes, size_t size, const char *
                     att_file_format_name(format), size);
 }
 
-att_status att_model_load_bundle(att_bundle **out, const char *path, att_error *err)
+static att_status load_bundle(att_bundle **out, const char *path, att_verify_scope verified,
+                              att_error *err)
 {
     *out = NULL;
     att_string bytes = { 0 };
     ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
     att_status status = check_file_format(bytes.data, bytes.length, path, err);
     if (status == ATT_OK)
-        status = att_safetensors_read_in_place(out, &bytes, path, err);
+        status = att_safetensors_read_in_place(out, &bytes, verified, path, err);
     att_string_free(&bytes);
     return status;
+}
+
+att_status att_model_load_bundle(att_bundle **out, const char *path, att_error *err)
+{
+    return load_bundle(out, path, ATT_VERIFY_FILE, err);
 }
 
 att_status att_model_read_bundle(att_bundle **out, const void *bytes, size_t size, const char *name,
@@ -418,18 +424,29 @@ att_status att_model_read_bundle(att_bundle **out, const void *bytes, size_t siz
     return att_safetensors_read(out, bytes, size, name, err);
 }
 
-att_status att_model_load(att_model **out, const char *path, att_error *err)
+static att_status load_model(att_model **out, const char *path, att_verify_scope verified,
+                             att_error *err)
 {
     *out = NULL;
     att_bundle *bundle;
     att_progress_scope scope;
     att_progress_begin(&scope, "loading", 0);
-    att_status status = att_model_load_bundle(&bundle, path, err);
+    att_status status = load_bundle(&bundle, path, verified, err);
     if (status == ATT_OK)
         status = att_model_from_bundle(out, bundle, path, err);
     att_progress_end(&scope);
     att_bundle_free(bundle);
     return status;
+}
+
+att_status att_model_load(att_model **out, const char *path, att_error *err)
+{
+    return load_model(out, path, ATT_VERIFY_FILE, err);
+}
+
+att_status att_model_load_unverified(att_model **out, const char *path, att_error *err)
+{
+    return load_model(out, path, ATT_VERIFY_HEADER, err);
 }
 
 att_status att_model_read(att_model **out, const void *bytes, size_t size, const char *name,

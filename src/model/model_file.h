@@ -3,8 +3,8 @@
 #define ATT_MODEL_MODEL_FILE_H
 
 #include "model/model.h"
+#include "tensor/checksum.h"
 
-#define ATT_KEY_FORMAT       "attend.format"
 #define ATT_KEY_ARCHITECTURE "attend.architecture"
 
 /* The architecture in files of att_image_encoder, which are not models. */

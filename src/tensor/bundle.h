@@ -28,21 +28,30 @@ att_file_format att_file_format_detect(const void *bytes, size_t size);
 /* The format in words, to complete "is …": "text", "a .npy file". */
 const char *att_file_format_name(att_file_format kind);
 
-/* The longest header of a .safetensors file in bytes, for reading and writing: the limit of the
- * reference implementation. The tree that is built from it takes 256 MiB at most (base/json.h). */
-enum { ATT_SAFETENSORS_MAX_HEADER = 100 * 1000 * 1000 };
+/* The longest header of a .safetensors file and the longest string in it (metadata, a key, a name)
+ * in bytes, for reading and writing: a file cannot make the reader use much more memory than this.
+ * The reference implementation allows a header of 100 million bytes; a vocabulary of 250,000 tokens
+ * takes about 4 million. The tree that is built of a header takes 256 MiB at most (base/json.h). */
+enum { ATT_SAFETENSORS_MAX_HEADER = 64 << 20, ATT_SAFETENSORS_MAX_STRING = 32 << 20 };
 
-/* Reads the bytes of a .safetensors or a .npz file; `name` is the file in errors. */
+/* Reads the bytes of a .safetensors or a .npz file; `name` is the file in errors. A .safetensors
+ * file with a checksum (tensor/checksum.h) is compared with it. */
 att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size, const char *name,
                                 att_error *err);
 att_status att_npz_read(att_bundle **out, const void *bytes, size_t size, const char *name,
                         att_error *err);
 
+/* How much of a file is compared with its checksum. */
+typedef enum att_verify_scope {
+    ATT_VERIFY_FILE,
+    ATT_VERIFY_HEADER, /* for a description, which has no use for the values of tensors */
+} att_verify_scope;
+
 /* Reads a .safetensors file as att_safetensors_read() does, without copying tensors whose bytes can
  * be used as they are: on success `bytes` belongs to the bundle (*bytes is cleared), and its
  * tensors may be views of them. On failure `bytes` stays the caller's. */
-att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes, const char *name,
-                                         att_error *err);
+att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes,
+                                         att_verify_scope scope, const char *name, att_error *err);
 
 /* Bytes that tensors of the bundle are views of: freed with it (*bytes is cleared). */
 void att_bundle_take_bytes(att_bundle *bundle, att_string *bytes);

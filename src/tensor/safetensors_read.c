@@ -5,15 +5,19 @@
  * The header maps names to {"dtype", "shape", "data_offsets": [begin, end]}, offsets counted from
  * the end of the header, and "__metadata__" to an object of strings. The tensors cover the data
  * without gap or overlap. Every value of the header is checked against the bytes present before it
+ * is used. Files of attend have a checksum (tensor/checksum.h), which is compared before any tensor
  * is used. */
 #include "tensor/bundle.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/minmax.h"
+#include "base/options.h"
 #include "base/progress.h"
 #include "base/quote.h"
+#include "tensor/checksum.h"
 #include "tensor/storage_dtype.h"
 #include "tensor/tensor.h"
 
@@ -45,7 +49,9 @@ typedef struct reader {
     size_t data_size;
     entry *entries; /* [entry_count] */
     size_t entry_count;
-    bool can_borrow_bytes; /* the bytes outlive the bundle: tensors may be views of them */
+    att_verify_scope scope;
+    att_checksum_report *report; /* only compare the file with its checksum; NULL: read it */
+    bool can_borrow_bytes;       /* the bytes outlive the bundle: tensors may be views of them */
 } reader;
 
 static att_status fail(const reader *in, const char *format, ...)
@@ -113,7 +119,9 @@ static att_status check_padding(const reader *in)
 
 static att_status parse_header(att_json_doc *out, const reader *in)
 {
-    const att_json_limits limits = { .size = ATT_SAFETENSORS_MAX_HEADER, .depth = MAX_DEPTH };
+    const att_json_limits limits = { .size = ATT_SAFETENSORS_MAX_HEADER,
+                                     .depth = MAX_DEPTH,
+                                     .string = ATT_SAFETENSORS_MAX_STRING };
     att_error cause = { 0 };
     *out = (att_json_doc){ 0 };
     ATT_TRY(check_padding(in));
@@ -247,6 +255,11 @@ static att_status parse_metadata(const reader *in, att_bundle *bundle, const att
         if (value->type != ATT_JSON_STRING)
             return fail(in, "__metadata__: the value of '%s' is not a string",
                         att_quote(quoted, value->key, strlen(value->key)));
+        if (att_checksum_is_value(value->string) && strcmp(value->key, ATT_KEY_CHECKSUM) != 0)
+            return fail(in,
+                        "the metadata '%s' is a checksum, expected its key '" ATT_KEY_CHECKSUM
+                        "': the file was damaged or changed",
+                        att_quote(quoted, value->key, strlen(value->key)));
         ATT_TRY(att_bundle_meta_set(bundle, value->key, value->string, in->err));
     }
     return ATT_OK;
@@ -298,6 +311,32 @@ static att_status check_coverage(const reader *in)
     return ATT_OK;
 }
 
+/* Compares the file with its checksum, if it has one. */
+static att_status check_checksum(const reader *in, const att_bundle *bundle)
+{
+    const char *value = att_bundle_meta_get(bundle, ATT_KEY_CHECKSUM);
+    if (!value)
+        return ATT_OK;
+    att_checksum_part *parts = att_alloc(in->entry_count, sizeof *parts);
+    if (!parts)
+        return att_fail_memory(in->err);
+    for (size_t i = 0; i < in->entry_count; i++) {
+        const entry *one = &in->entries[i];
+        parts[i] = (att_checksum_part){ .name = one->name,
+                                        .bytes = in->data + one->begin,
+                                        .size = (size_t)(one->end - one->begin) };
+    }
+    const att_checksum_source source = { .file = in->file,
+                                         .value = value,
+                                         .header = in->header - LENGTH_SIZE,
+                                         .header_size = LENGTH_SIZE + in->header_size,
+                                         .parts = parts,
+                                         .count = in->entry_count };
+    att_status status = att_checksum_compare(&source, in->scope == ATT_VERIFY_FILE, in->err);
+    att_free(parts);
+    return status;
+}
+
 /* Whether a tensor can be a view of the bytes of the file. */
 static bool can_alias(const reader *in, const entry *one)
 {
@@ -333,6 +372,13 @@ static att_status read_tensors(reader *in, att_bundle *bundle, const att_json *r
 {
     ATT_TRY(parse_entries(in, bundle, root));
     ATT_TRY(check_coverage(in));
+    ATT_TRY(check_checksum(in, bundle));
+    if (in->report) {
+        in->report->recorded = att_bundle_meta_get(bundle, ATT_KEY_CHECKSUM) != NULL;
+        in->report->tensors = in->entry_count;
+        in->report->bytes = in->data_size;
+        return ATT_OK;
+    }
     for (size_t i = 0; i < in->entry_count; i++) {
         ATT_TRY(att_progress_check(in->err));
         ATT_TRY(add_tensor(in, bundle, &in->entries[i]));
@@ -365,11 +411,39 @@ att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size
     return read_bundle(out, &(reader){ .file = name, .err = err }, bytes, size);
 }
 
-att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes, const char *name,
-                                         att_error *err)
+att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes,
+                                         att_verify_scope scope, const char *name, att_error *err)
 {
-    reader in = { .file = name, .err = err, .can_borrow_bytes = true };
+    reader in = { .file = name, .err = err, .scope = scope, .can_borrow_bytes = true };
     ATT_TRY(read_bundle(out, &in, bytes->data, bytes->length));
     att_bundle_take_bytes(*out, bytes);
     return ATT_OK;
+}
+
+static att_status verify_bytes(att_checksum_report *out, const att_string *bytes, const char *path,
+                               att_error *err)
+{
+    att_bundle *unused;
+    att_file_format format = att_file_format_detect(bytes->data, bytes->length);
+    if (format != ATT_FILE_SAFETENSORS)
+        return att_fail(err, ATT_BAD_INPUT, path, "is %s (%zu bytes), expected a model",
+                        att_file_format_name(format), bytes->length);
+    reader in = { .file = path, .err = err, .report = out };
+    ATT_TRY(read_bundle(&unused, &in, bytes->data, bytes->length));
+    att_bundle_free(unused);
+    return ATT_OK;
+}
+
+att_status att_checksum_verify(att_checksum_report *out, const char *path, att_error *err)
+{
+    att_checksum_report report = ATT_INIT(att_checksum_report);
+    att_string bytes = { 0 };
+    att_progress_scope scope;
+    att_progress_begin(&scope, "verifying", 0);
+    att_status status = att_file_read(&bytes, path, SIZE_MAX, err);
+    if (status == ATT_OK)
+        status = verify_bytes(&report, &bytes, path, err);
+    att_progress_end(&scope);
+    att_string_free(&bytes);
+    return status == ATT_OK ? ATT_RESULT_COPY(att_checksum_report, out, &report, err) : status;
 }

@@ -1,6 +1,10 @@
 /* Writing .safetensors files as the reference implementation does: tensors with wider elements
  * first, then by name; the header in the same order and padded with spaces to a multiple of 8, so
- * that every tensor is aligned. The same bundle is always written as the same bytes. */
+ * that every tensor is aligned. The same bundle is always written as the same bytes.
+ *
+ * A file of attend, which the metadata ATT_KEY_FORMAT shows, gets a checksum. Digests of tensors
+ * are in front of the tensors, so the header is written twice: first with the right length, and
+ * again when the bytes of the tensors are there to be hashed. */
 #include "tensor/bundle.h"
 
 #include "base/alloc.h"
@@ -9,6 +13,7 @@
 #include "base/quote.h"
 #include "base/string.h"
 #include "base/utf8.h"
+#include "tensor/checksum.h"
 #include "tensor/storage_dtype.h"
 #include "tensor/tensor.h"
 
@@ -21,6 +26,17 @@ typedef struct item {
     const char *name;
     const att_tensor *tensor;
 } item;
+
+/* What a file is written from. */
+typedef struct writer {
+    const char *name; /* of the file, for errors */
+    att_error *err;
+    const att_bundle *bundle;
+    item *items; /* [count], in the order of the file */
+    size_t count;
+    att_checksum_part *parts; /* [count], parallel to items; NULL: the file gets no checksum */
+    att_string checksum;      /* its value, or empty */
+} writer;
 
 typedef struct pair {
     const char *key;
@@ -44,22 +60,33 @@ static int compare_pairs(const void *a, const void *b)
 
 /* ---- the header as JSON */
 
-/* Writes the metadata, sorted by key. */
-static att_status put_metadata(att_json_writer *out, const att_bundle *bundle)
+/* The metadata, sorted by key, with the checksum of this file instead of any other. */
+static size_t list_metadata(pair *pairs, const writer *in)
 {
-    size_t count = att_bundle_meta_count(bundle);
-    if (count == 0)
-        return ATT_OK;
-    pair *pairs = att_alloc(count, sizeof *pairs);
+    size_t count = 0;
+    for (size_t i = 0; i < att_bundle_meta_count(in->bundle); i++) {
+        att_bundle_meta_at(in->bundle, i, &pairs[count].key, &pairs[count].value);
+        count += !in->parts || strcmp(pairs[count].key, ATT_KEY_CHECKSUM) != 0;
+    }
+    if (in->parts)
+        pairs[count++] = (pair){ ATT_KEY_CHECKSUM, in->checksum.data };
+    if (count > 0)
+        qsort(pairs, count, sizeof *pairs, compare_pairs);
+    return count;
+}
+
+static att_status put_metadata(att_json_writer *out, const writer *in)
+{
+    pair *pairs = att_alloc(att_bundle_meta_count(in->bundle) + 1, sizeof *pairs);
     if (!pairs)
         return ATT_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        att_bundle_meta_at(bundle, i, &pairs[i].key, &pairs[i].value);
-    qsort(pairs, count, sizeof *pairs, compare_pairs);
-    att_json_begin_object(out, "__metadata__");
-    for (size_t i = 0; i < count; i++)
-        att_json_put_string(out, pairs[i].key, pairs[i].value);
-    att_json_end(out);
+    size_t count = list_metadata(pairs, in);
+    if (count > 0) {
+        att_json_begin_object(out, "__metadata__");
+        for (size_t i = 0; i < count; i++)
+            att_json_put_string(out, pairs[i].key, pairs[i].value);
+        att_json_end(out);
+    }
     att_free(pairs);
     return ATT_OK;
 }
@@ -82,22 +109,21 @@ static void put_entry(att_json_writer *out, const item *one, int64_t begin, int6
     att_json_end(out);
 }
 
-static att_status put_header(att_string *out, const att_bundle *bundle, const item *items,
-                             const char *name, att_error *err)
+static att_status put_header(att_string *out, const writer *in)
 {
     att_json_writer json = att_json_begin(out, ATT_JSON_EXACT);
     att_json_begin_object(&json, NULL);
-    if (put_metadata(&json, bundle) != ATT_OK)
-        return att_fail_memory(err);
+    if (put_metadata(&json, in) != ATT_OK)
+        return att_fail_memory(in->err);
     int64_t begin = 0;
-    for (size_t i = 0; i < att_bundle_count(bundle); i++) {
-        const att_tensor *tensor = items[i].tensor;
+    for (size_t i = 0; i < in->count; i++) {
+        const att_tensor *tensor = in->items[i].tensor;
         int64_t end = begin + att_tensor_count(tensor) * (int64_t)att_dtype_size(tensor->dtype);
-        put_entry(&json, &items[i], begin, end);
+        put_entry(&json, &in->items[i], begin, end);
         begin = end;
     }
     att_json_end(&json);
-    return att_json_finish(&json, name, err);
+    return att_json_finish(&json, in->name, in->err);
 }
 
 /* ---- the file */
@@ -120,23 +146,26 @@ static att_status check_names(const att_bundle *bundle, const char *path, att_er
         att_quote(quoted, key, strlen(key));
         if (!att_utf8_valid(key, strlen(key)) || !att_utf8_valid(value, strlen(value)))
             return att_fail(err, ATT_BAD_INPUT, path, "the metadata '%s' is not UTF-8", quoted);
+        if (strlen(value) > ATT_SAFETENSORS_MAX_STRING)
+            return att_fail(err, ATT_BAD_INPUT, path,
+                            "the metadata '%s' has %zu bytes, at most %d are allowed", quoted,
+                            strlen(value), ATT_SAFETENSORS_MAX_STRING);
     }
     return ATT_OK;
 }
 
-static att_status add_header(att_string *out, const att_bundle *bundle, const item *items,
-                             const char *name, att_error *err)
+static att_status add_header(att_string *out, const writer *in)
 {
     static const char unknown[LENGTH_SIZE];
     size_t start = out->length;
     if (att_string_append(out, unknown, LENGTH_SIZE) != ATT_OK)
-        return att_fail_memory(err);
-    ATT_TRY(put_header(out, bundle, items, name, err));
+        return att_fail_memory(in->err);
+    ATT_TRY(put_header(out, in));
     if (att_string_repeat(out, " ", (int64_t)((start - out->length) % ALIGNMENT)) != ATT_OK)
-        return att_fail_memory(err);
+        return att_fail_memory(in->err);
     size_t length = out->length - start - LENGTH_SIZE;
     if (length > ATT_SAFETENSORS_MAX_HEADER)
-        return att_fail(err, ATT_BAD_INPUT, name,
+        return att_fail(in->err, ATT_BAD_INPUT, in->name,
                         "needs a header of %zu bytes, at most %d are allowed", length,
                         ATT_SAFETENSORS_MAX_HEADER);
     for (int i = 0; i < LENGTH_SIZE; i++)
@@ -144,30 +173,85 @@ static att_status add_header(att_string *out, const att_bundle *bundle, const it
     return ATT_OK;
 }
 
-static att_status add_tensors(att_string *out, const item *items, size_t count, att_error *err)
+static att_status add_tensors(att_string *out, const writer *in)
 {
-    for (size_t i = 0; i < count; i++)
-        if (att_storage_encode(out, items[i].tensor) != ATT_OK)
-            return att_fail_memory(err);
+    for (size_t i = 0; i < in->count; i++)
+        if (att_storage_encode(out, in->items[i].tensor) != ATT_OK)
+            return att_fail_memory(in->err);
     return ATT_OK;
+}
+
+/* Sets the value of the checksum by the digests of the parts as they are now. */
+static att_status set_checksum(writer *in)
+{
+    in->checksum.length = 0;
+    return att_checksum_value(&in->checksum, in->parts, in->count, in->err);
+}
+
+static att_status start_checksum(writer *in)
+{
+    in->parts = att_alloc(in->count, sizeof *in->parts);
+    if (!in->parts)
+        return att_fail_memory(in->err);
+    for (size_t i = 0; i < in->count; i++) {
+        in->parts[i] = (att_checksum_part){ .name = in->items[i].name };
+        memset(in->parts[i].digest, '0', sizeof in->parts[i].digest - 1);
+    }
+    return set_checksum(in);
+}
+
+/* Hashes the tensors, which are at the end of *out, and replaces the header before them. */
+static att_status finish_checksum(att_string *out, size_t start, size_t header_size, writer *in)
+{
+    const char *at = out->data + start + header_size;
+    for (size_t i = 0; i < in->count; i++) {
+        const att_tensor *tensor = in->items[i].tensor;
+        in->parts[i].bytes = at;
+        in->parts[i].size = (size_t)att_tensor_count(tensor) * att_dtype_size(tensor->dtype);
+        at += in->parts[i].size;
+    }
+    ATT_TRY(att_checksum_parts(in->parts, in->count, in->err));
+    ATT_TRY(set_checksum(in));
+    att_string header = { 0 };
+    att_status status = add_header(&header, in);
+    if (status == ATT_OK) {
+        att_checksum_seal_header(header.data, header_size);
+        memcpy(out->data + start, header.data, header_size);
+    }
+    att_string_free(&header);
+    return status;
+}
+
+static att_status write_file(att_string *out, writer *in)
+{
+    size_t start = out->length;
+    if (att_bundle_meta_get(in->bundle, ATT_KEY_FORMAT))
+        ATT_TRY(start_checksum(in));
+    ATT_TRY(add_header(out, in));
+    size_t header_size = out->length - start;
+    ATT_TRY(add_tensors(out, in));
+    return in->parts ? finish_checksum(out, start, header_size, in) : ATT_OK;
 }
 
 att_status att_safetensors_write(att_string *out, const att_bundle *bundle, const char *name,
                                  att_error *err)
 {
-    size_t count = att_bundle_count(bundle);
+    size_t start = out->length;
+    writer in = { .name = name, .err = err, .bundle = bundle, .count = att_bundle_count(bundle) };
     ATT_TRY(check_names(bundle, name, err));
-    item *items = att_alloc(count, sizeof *items);
-    if (!items)
+    in.items = att_alloc(in.count, sizeof *in.items);
+    if (!in.items)
         return att_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
-        items[i] = (item){ att_bundle_name(bundle, i), att_bundle_at(bundle, i) };
-    if (count > 0)
-        qsort(items, count, sizeof *items, compare_items);
-    att_status status = add_header(out, bundle, items, name, err);
-    if (status == ATT_OK)
-        status = add_tensors(out, items, count, err);
-    att_free(items);
+    for (size_t i = 0; i < in.count; i++)
+        in.items[i] = (item){ att_bundle_name(bundle, i), att_bundle_at(bundle, i) };
+    if (in.count > 0)
+        qsort(in.items, in.count, sizeof *in.items, compare_items);
+    att_status status = write_file(out, &in);
+    if (status != ATT_OK)
+        out->length = start;
+    att_string_free(&in.checksum);
+    att_free(in.parts);
+    att_free(in.items);
     return status;
 }
 

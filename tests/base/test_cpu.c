@@ -50,6 +50,25 @@ static void each_missing_part_of_avx2_leaves_plain_c(void **state)
     assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, 0xE3), ATT_CPU_SCALAR);
 }
 
+static void the_sha_instructions_need_sse41_and_ssse3(void **state)
+{
+    (void)state;
+    const uint32_t leaf1 = 1u << 9 | 1u << 19, leaf7 = 1u << 29;
+    assert_true(att_cpu_sha_from_registers(leaf1, leaf7));
+    assert_false(att_cpu_sha_from_registers(leaf1, 0));
+    assert_false(att_cpu_sha_from_registers(1u << 9, leaf7));
+    assert_false(att_cpu_sha_from_registers(1u << 19, leaf7));
+}
+
+static void plain_c_leaves_the_sha_instructions_out(void **state)
+{
+    (void)state;
+    att_cpu before = att_cpu_get();
+    assert_true(att_cpu_set(ATT_CPU_SCALAR));
+    assert_false(att_cpu_has_sha());
+    assert_true(att_cpu_set(before));
+}
+
 static void detection_agrees_with_the_compiler(void **state)
 {
     (void)state;
@@ -138,6 +157,8 @@ int main(void)
         cmocka_unit_test(a_complete_machine_has_avx512),
         cmocka_unit_test(each_missing_part_of_avx512_leaves_avx2),
         cmocka_unit_test(each_missing_part_of_avx2_leaves_plain_c),
+        cmocka_unit_test(the_sha_instructions_need_sse41_and_ssse3),
+        cmocka_unit_test(plain_c_leaves_the_sha_instructions_out),
         cmocka_unit_test(detection_agrees_with_the_compiler),
         cmocka_unit_test(a_supported_instruction_set_is_used),
         cmocka_unit_test(an_unsupported_instruction_set_leaves_the_best_and_is_reported),

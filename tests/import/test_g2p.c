@@ -1,4 +1,5 @@
 /* Import of g2p_en: where each value goes, how words are tokenized, and which files are refused. */
+#include "failing_memory.h"
 #include "import/g2p_arrays.h"
 
 #include "base/alloc.h"
@@ -173,9 +174,43 @@ static void unknown_and_invalid_arrays_are_refused_by_name(void **state)
                    "the tensor 'decoder.0.bias': expected shape [6] by the settings, found [5]");
 }
 
+static att_status convert_once(void *context)
+{
+    att_bundle *bundle;
+    att_status status = att_g2p_convert(&bundle, context, "g2p.npz", NULL);
+    att_bundle_free(bundle);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    att_bundle *weights = arrays(-1, -1, NULL, ATT_F32);
+    every_allocation_fails(convert_once, weights, 10000);
+    att_bundle_free(weights);
+}
+
+/* The bundle of an import is that of a model: its file gets a checksum. */
+static void an_imported_model_gets_a_checksum(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert();
+    att_string file = { 0 };
+    att_model *model;
+    att_error err = { 0 };
+    assert_int_equal(att_safetensors_write(&file, bundle, "m", NULL), ATT_OK);
+    file.data[file.length - 1] ^= 1;
+    assert_int_equal(att_model_read(&model, file.data, file.length, "m", &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.message, "its SHA-256 differs from the recorded one"));
+    att_string_free(&file);
+    att_bundle_free(bundle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(an_imported_model_gets_a_checksum),
         cmocka_unit_test(matrices_are_transposed_and_both_biases_kept),
         cmocka_unit_test(token_rows_follow_our_ids),
         cmocka_unit_test(words_are_lowercased_and_end_in_an_end_token),

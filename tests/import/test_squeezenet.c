@@ -1,5 +1,6 @@
 /* Import of SqueezeNet: where each value goes, and which files are refused. The files are written
  * to a temporary folder. */
+#include "failing_memory.h"
 #include "attend.h"
 
 #include "base/alloc.h"
@@ -180,9 +181,27 @@ static void missing_and_misshapen_tensors_are_refused(void **state)
     expect_refused(2, "n1 a cat\n", "expected 1000 labels, found 1");
 }
 
+static att_status import_once(void *context)
+{
+    const model_folder *p = context;
+    att_bundle *bundle;
+    att_status status = att_import(&bundle, "squeezenet", p->paths[0], NULL, NULL);
+    att_bundle_free(bundle);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    model_folder p = model_folder_new();
+    every_single_failure_is_reported(import_once, &p);
+    model_folder_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(weights_are_transposed_to_the_order_of_patches),
         cmocka_unit_test(labels_are_stored_without_wordnet_ids),
         cmocka_unit_test(missing_and_misshapen_tensors_are_refused),

@@ -3,6 +3,7 @@
 #include "tensor/files.h"
 
 #include "base/file.h"
+#include "base/string.h"
 #include "failing_memory.h"
 #include "tensor/bundle.h"
 
@@ -283,14 +284,14 @@ static void bad_lengths_are_refused(void **state)
         const char *message;
     } rows[] = {
         { 3, "states a header of 3 bytes, but only 2 follow" },
-        { 100000000, "states a header of 100000000 bytes, but only 2 follow" },
-        { 100000001, "states a header of 100000001 bytes, more than the 100000000 allowed" },
+        { 67108864, "states a header of 67108864 bytes, but only 2 follow" },
+        { 67108865, "states a header of 67108865 bytes, more than the 67108864 allowed" },
         { UINT64_MAX,
-          "states a header of 18446744073709551615 bytes, more than the 100000000 allowed" },
+          "states a header of 18446744073709551615 bytes, more than the 67108864 allowed" },
         { UINT64_MAX - 7,
-          "states a header of 18446744073709551608 bytes, more than the 100000000 allowed" },
+          "states a header of 18446744073709551608 bytes, more than the 67108864 allowed" },
         { UINT64_C(1) << 63,
-          "states a header of 9223372036854775808 bytes, more than the 100000000 allowed" },
+          "states a header of 9223372036854775808 bytes, more than the 67108864 allowed" },
         { 1, "the header does not end with '}' and spaces" },
         { 0, "the header does not begin with '{'" },
     };
@@ -460,22 +461,58 @@ static void what_the_format_cannot_hold_is_not_written(void **state)
     att_bundle_free(bundle);
 }
 
+/* `count` letters; release with free(). */
+static char *letters(size_t count)
+{
+    char *text = malloc(count + 1);
+    assert_non_null(text);
+    memset(text, 'a', count);
+    text[count] = '\0';
+    return text;
+}
+
 static void a_header_that_could_not_be_read_back_is_not_written(void **state)
 {
     (void)state;
-    enum { SIZE = ATT_SAFETENSORS_MAX_HEADER };
-    char *value = malloc(SIZE + 1);
-    memset(value, 'a', SIZE);
-    value[SIZE] = '\0';
+    char *value = letters(ATT_SAFETENSORS_MAX_STRING + 1);
     att_bundle *bundle;
     att_error err = { 0 };
     assert_int_equal(att_bundle_new(&bundle, NULL), ATT_OK);
-    assert_int_equal(att_bundle_meta_set(bundle, "key", value, NULL), ATT_OK);
+    assert_int_equal(att_bundle_meta_set(bundle, "one", value, NULL), ATT_OK);
     assert_int_equal(att_safetensors_save(bundle, temporary, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message,
-                        "needs a header of 100000032 bytes, at most 100000000 are allowed");
+                        "the metadata 'one' has 33554433 bytes, at most 33554432 are allowed");
+    value[ATT_SAFETENSORS_MAX_STRING] = '\0';
+    assert_int_equal(att_bundle_meta_set(bundle, "one", value, NULL), ATT_OK);
+    assert_int_equal(att_bundle_meta_set(bundle, "two", value, NULL), ATT_OK);
+    assert_int_equal(att_safetensors_save(bundle, temporary, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message,
+                        "needs a header of 67108904 bytes, at most 67108864 are allowed");
     att_bundle_free(bundle);
     free(value);
+}
+
+static void a_metadata_string_beyond_the_limit_is_refused(void **state)
+{
+    (void)state;
+    for (int more = THIN > 1; more < 2; more++) {
+        char *value = letters(ATT_SAFETENSORS_MAX_STRING + (size_t)more);
+        att_string header = { 0 };
+        assert_int_equal(att_string_printf(&header, "{\"__metadata__\":{\"key\":\"%s\"}}", value),
+                         ATT_OK);
+        att_string file = with_header(header.data, 0);
+        att_bundle *bundle;
+        att_error err = { 0 };
+        assert_int_equal(att_safetensors_read(&bundle, file.data, file.length, "x", &err),
+                         more ? ATT_BAD_INPUT : ATT_OK);
+        if (more)
+            assert_string_equal(err.message, "the header: line 1, column 24: a string has 33554433 "
+                                             "bytes, at most 33554432 are allowed");
+        att_bundle_free(bundle);
+        att_string_free(&file);
+        att_string_free(&header);
+        free(value);
+    }
 }
 
 /* ---- memory */
@@ -526,6 +563,7 @@ int main(void)
         cmocka_unit_test(metadata_are_written_in_the_order_of_their_keys),
         cmocka_unit_test(what_the_format_cannot_hold_is_not_written),
         cmocka_unit_test(a_header_that_could_not_be_read_back_is_not_written),
+        cmocka_unit_test(a_metadata_string_beyond_the_limit_is_refused),
         cmocka_unit_test(every_allocation_of_reading_may_fail),
         cmocka_unit_test(every_allocation_of_writing_may_fail),
     };

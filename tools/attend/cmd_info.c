@@ -6,24 +6,48 @@
 #include "output.h"
 
 typedef struct settings {
-    bool json;
+    bool json, verify;
 } settings;
 
 const char info_details[] =
     "Prints the parameters, vocabularies and settings of a model file, and every validation of its "
-    "training. A checkpoint is a model file too.\n";
+    "training. A checkpoint is a model file too. With --verify, compares the whole file with the "
+    "SHA-256 checksums in it instead: a difference ends with exit code 2 and names the tensor. A "
+    "file without checksums, of another program for example, is not an error.\n";
 
 const option info_options[] = {
     OPTION_ROW(settings, "json", 0, FLAG, json, NULL, "print one JSON object"),
+    OPTION_ROW(settings, "verify", 0, FLAG, verify, NULL,
+               "compare every tensor and the header with the checksums of the file"),
     { 0 },
 };
 
-/* Prints an image encoder. Returns false, and prints nothing, if the file is none. */
-static bool print_image_encoder(const char *path, bool json)
+static exit_code verify(const char *path, bool json)
+{
+    att_error err = { 0 };
+    att_checksum_report found = ATT_INIT(att_checksum_report);
+    att_status status = att_checksum_verify(&found, path, &err);
+    if (status != ATT_OK)
+        return report(status, &err);
+    unsigned long long bytes = found.bytes;
+    if (json)
+        printf("{\"verified\":%s,\"algorithm\":%s,\"tensors\":%zu,\"bytes\":%llu}\n",
+               found.recorded ? "true" : "false", found.recorded ? "\"sha256\"" : "null",
+               found.tensors, bytes);
+    else if (found.recorded)
+        printf("verified: %zu tensors, %llu bytes, SHA-256\n", found.tensors, bytes);
+    else
+        printf("not verified: the file has no checksum (%zu tensors, %llu bytes)\n", found.tensors,
+               bytes);
+    return output_flush(&err) == ATT_OK ? EXIT_DONE : report(err.status, &err);
+}
+
+static att_status print_image_encoder(const char *path, bool json, att_error *err)
 {
     att_image_encoder *encoder = NULL;
-    if (att_image_encoder_load(&encoder, path, NULL) != ATT_OK)
-        return false;
+    att_status status = att_image_encoder_load(&encoder, path, err);
+    if (status != ATT_OK)
+        return status;
     printf(json
                ? "{\"architecture\":\"squeezenet\",\"label_count\":%zu,\"feature_channels\":%lld}\n"
                : "image encoder: SqueezeNet\n"
@@ -31,7 +55,39 @@ static bool print_image_encoder(const char *path, bool json)
                  "  features           7 x 7 cells with %lld channels\n",
            att_image_encoder_label_count(encoder), (long long)att_image_encoder_channels(encoder));
     att_image_encoder_free(encoder);
-    return true;
+    return output_flush(err);
+}
+
+/* Prints a file that is not a model: an image encoder. If it is none, the error is that of loading
+ * the model, unless the file differs from its checksum, which is then the cause. */
+static exit_code describe_other(const char *path, bool json, const att_error *model_err)
+{
+    att_error err = { 0 };
+    att_checksum_report found = ATT_INIT(att_checksum_report);
+    att_status status = print_image_encoder(path, json, &err);
+    if (status == ATT_OK)
+        return EXIT_DONE;
+    if (status != ATT_BAD_INPUT)
+        return report(status, &err);
+    status = att_checksum_verify(&found, path, &err);
+    return status == ATT_OK ? report(model_err->status, model_err) : report(status, &err);
+}
+
+static exit_code describe(const char *path, bool json)
+{
+    att_error err = { 0 };
+    att_model *model = NULL;
+    att_string text = { 0 };
+    att_status status = att_model_load_unverified(&model, path, &err);
+    if (status == ATT_BAD_INPUT)
+        return describe_other(path, json, &err);
+    if (status == ATT_OK)
+        status = att_model_info(&text, model, json, &err);
+    if (status == ATT_OK)
+        status = output_stdout(text.data, text.length, &err);
+    att_string_free(&text);
+    att_model_free(model);
+    return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
 exit_code info_run(const struct verb *verb, int count, char **args)
@@ -43,17 +99,5 @@ exit_code info_run(const struct verb *verb, int count, char **args)
         return code;
     if (operands != 1)
         return report_usage(verb, "expects one model");
-    att_error err = { 0 };
-    att_model *model = NULL;
-    att_string text = { 0 };
-    att_status status = att_model_load(&model, args[0], &err);
-    if (status == ATT_BAD_INPUT && print_image_encoder(args[0], set.json))
-        return output_flush(&err) == ATT_OK ? EXIT_DONE : report(err.status, &err);
-    if (status == ATT_OK)
-        status = att_model_info(&text, model, set.json, &err);
-    if (status == ATT_OK)
-        status = output_stdout(text.data, text.length, &err);
-    att_string_free(&text);
-    att_model_free(model);
-    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+    return set.verify ? verify(args[0], set.json) : describe(args[0], set.json);
 }

@@ -305,7 +305,7 @@ _attend_options() {
             --color --ascii'
         ;;
     info)
-        _attend_words '--help --json'
+        _attend_words '--help --json --verify'
         ;;
     import)
         _attend_words '--help --output --tokens --tokenizer'

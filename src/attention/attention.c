@@ -47,10 +47,7 @@ const att_attention_path *att_attention_path_get(const char *name)
 /* Inside another call, which ends its step before it stops, a cancelled operation is complete. */
 static att_status end_operation(att_progress_scope *scope, att_status status, att_error *err)
 {
-    if (status == ATT_OK && att_progress_abandoned())
-        status = att_progress_check(err);
-    att_progress_end(scope);
-    return status;
+    return att_progress_end(scope, status, err);
 }
 
 /* Runs the given path, or with NULL the one that the table picks. */

@@ -50,13 +50,6 @@ void att_progress_begin_operation(att_progress_scope *scope, const char *phase)
     scope->is_operation = true;
 }
 
-void att_progress_end(att_progress_scope *scope)
-{
-    thread.current = scope->outer;
-    if (!thread.current)
-        thread.outermost = NULL;
-}
-
 /* The callback may call the library with other objects: that call must not report to it again. */
 static void call(void)
 {
@@ -92,6 +85,16 @@ att_status att_progress_check(att_error *err)
         return ATT_OK;
     return att_fail(err, ATT_CANCELLED, NULL, "cancelled by the caller while %s",
                     thread.outermost->progress.phase);
+}
+
+att_status att_progress_end(att_progress_scope *scope, att_status status, att_error *err)
+{
+    if (status == ATT_OK && !scope->outer)
+        status = att_progress_check(err);
+    thread.current = scope->outer;
+    if (!thread.current)
+        thread.outermost = NULL;
+    return status;
 }
 
 void att_progress_set_total(int64_t total)

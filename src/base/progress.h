@@ -21,10 +21,12 @@ typedef struct att_progress_scope {
     struct att_progress_scope *outer; /* the scope that was current before; NULL: none */
 } att_progress_scope;
 
-/* Makes `scope` the current one of this thread, until att_progress_end(). */
+/* Makes `scope` the current one of this thread, until att_progress_end(), which takes the status of
+ * the call and returns it; ATT_CANCELLED where the callback asked the call to stop after its last
+ * check. The caller then releases its results as after any failure. */
 void att_progress_begin(att_progress_scope *scope, const char *phase, int64_t total);
 void att_progress_begin_operation(att_progress_scope *scope, const char *phase);
-void att_progress_end(att_progress_scope *scope);
+att_status att_progress_end(att_progress_scope *scope, att_status status, att_error *err);
 
 /* Sets how many units the current scope has, where that is not known at its start. */
 void att_progress_set_total(int64_t total);

@@ -52,7 +52,7 @@ att_status att_bench_run(att_bench_times *out, size_t index, const att_bench_opt
     att_status status = suite->open(&state, index, err);
     if (status == ATT_OK)
         status = att_bench_time(out, suite->run, state, att_bench_seconds(options), err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     suite->close(state);
     att_bench_end(before);
     return status;

@@ -143,7 +143,7 @@ att_status att_model_caption(att_outputs **out, const att_model *model, const at
         att_progress_scope scope;
         att_progress_begin(&scope, "captioning", grids.count);
         status = caption_all(c, &grids, err);
-        att_progress_end(&scope);
+        status = att_progress_end(&scope, status, err);
     }
     if (c)
         captioning_free(c);

@@ -166,7 +166,7 @@ att_status att_model_classify(att_predictions **out, const att_model *model,
     att_progress_scope scope;
     att_progress_begin(&scope, "classifying", (int64_t)count);
     att_status status = run(&s, lines, count, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_requests_free(&s.requests);
     att_classifier_free(s.classifier);
     att_string_free(&s.builder.scratch);

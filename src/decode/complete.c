@@ -194,8 +194,7 @@ static att_status complete(token_stream *t, const att_model *model, const att_id
     att_progress_scope scope;
     att_progress_begin(&scope, "completing", decoding.max_output_length);
     att_status status = run_search(t, model, &decoding, ids, err);
-    att_progress_end(&scope);
-    return status;
+    return att_progress_end(&scope, status, err);
 }
 
 att_status att_model_complete(att_completion *out, const att_model *model, const char *prompt,
@@ -240,8 +239,7 @@ static att_status score(token_stream *t, const att_model *model, const att_ids *
     att_progress_scope scope;
     att_progress_begin(&scope, "scoring", forced.max_output_length);
     att_status status = run_search(t, model, &forced, ids, err);
-    att_progress_end(&scope);
-    return status;
+    return att_progress_end(&scope, status, err);
 }
 
 att_status att_model_score_text(att_completion *out, const att_model *model, const char *text,

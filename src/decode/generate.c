@@ -200,7 +200,7 @@ att_status att_model_generate(att_outputs **out, const att_model *model, const c
     att_progress_scope scope;
     att_progress_begin(&scope, "generating", (int64_t)count);
     att_status status = run_generation(&g, lines, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_requests_free(&g.requests);
     att_beam_search_free(g.search);
     att_string_free(&g.builder.scratch);

@@ -90,9 +90,7 @@ static att_status start(att_session *session, const att_sources *sources, att_er
     att_progress_scope scope;
     att_progress_begin(&scope, "encoding", 0);
     att_status status = att_session_start(session, sources, session->want_attention, err);
-    if (status == ATT_OK)
-        status = att_progress_check(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     session->rows = status == ATT_OK ? sources->rows : 0;
     return status;
 }
@@ -282,9 +280,7 @@ static att_status step(att_session *session, int64_t rows, const int32_t *tokens
     att_progress_begin(&scope, "decoding", 0);
     session->rows = 0;
     att_status status = att_session_advance(session, rows, tokens, order, &decoded, err);
-    if (status == ATT_OK)
-        status = att_progress_check(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     ATT_TRY(status);
     session->rows = rows;
     set_output(session, &decoded);

@@ -102,7 +102,7 @@ att_status att_model_evaluate_classifier(att_classifier_eval **out, const att_mo
     att_status status = att_evaluation_open(&call, ATT_MODEL_CLASSIFIER, path, options, err);
     if (status == ATT_OK)
         status = run_eval(result, model, &call, notes, err);
-    att_evaluation_close(&call);
+    status = att_evaluation_close(&call, status, err);
     if (status == ATT_OK)
         *out = &result->result;
     else

@@ -88,10 +88,10 @@ att_status att_evaluation_open(att_evaluation *call, att_model_type type, const 
     return mount_examples(call, type, err);
 }
 
-void att_evaluation_close(att_evaluation *call)
+att_status att_evaluation_close(att_evaluation *call, att_status status, att_error *err)
 {
     if (call->files[0].name)
         att_memory_files_mount(NULL, 0);
     att_string_free(&call->text);
-    att_progress_end(&call->scope);
+    return att_progress_end(&call->scope, status, err);
 }

@@ -16,10 +16,11 @@ typedef struct att_evaluation {
     att_progress_scope scope;
 } att_evaluation;
 
-/* Opens a call on the thread; close it in any case. An example that does not fit the type is
+/* Opens a call on the thread; close it in any case, with its status so far, as with
+ * att_progress_end(). An example that does not fit the type is
  * ATT_BAD_INPUT and named by its number, from 1. */
 att_status att_evaluation_open(att_evaluation *call, att_model_type type, const char *path,
                                const att_eval_options *options, att_error *err);
-void att_evaluation_close(att_evaluation *call);
+att_status att_evaluation_close(att_evaluation *call, att_status status, att_error *err);
 
 #endif

@@ -131,7 +131,7 @@ att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const
     att_status status = att_evaluation_open(&call, ATT_MODEL_LM, path, options, err);
     if (status == ATT_OK)
         status = evaluate(&result, model, &call, notes, err);
-    att_evaluation_close(&call);
+    status = att_evaluation_close(&call, status, err);
     result.size = sizeof result;
     return status == ATT_OK ? ATT_RESULT_COPY(att_lm_eval, out, &result, err) : status;
 }

@@ -244,7 +244,11 @@ att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_scores *
     seq2seq_eval m = { .model = model, .options = &call.options };
     if (status == ATT_OK)
         status = evaluate(&result, scores, &m, call.path, notes, err);
-    att_evaluation_close(&call);
+    status = att_evaluation_close(&call, status, err);
+    if (status != ATT_OK && scores) {
+        att_metric_scores_free(*scores);
+        *scores = NULL;
+    }
     att_corpus_free(&m.corpus);
     att_free(m.per_pair);
     att_free(m.output_texts.lines);

@@ -83,9 +83,7 @@ att_status att_import(att_bundle **out, const char *format, const char *path,
         att_progress_scope scope;
         att_progress_begin(&scope, "importing", 0);
         att_status status = importers[i].read(out, path, &resolved, err);
-        if (status == ATT_OK)
-            status = att_progress_check(err);
-        att_progress_end(&scope);
+        status = att_progress_end(&scope, status, err);
         if (status != ATT_OK) {
             att_bundle_free(*out);
             *out = NULL;

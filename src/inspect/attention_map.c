@@ -185,9 +185,7 @@ att_status att_model_attention_map(att_attention_map **out, const att_model *mod
     att_status status = att_attention_capture_run(&capture, model, which, 0, 0, err);
     if (status == ATT_OK)
         status = make_map(result, &capture, which, every_head, err);
-    if (status == ATT_OK)
-        status = att_progress_check(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_attention_capture_free(&capture);
     if (status == ATT_OK)
         *out = result;

@@ -283,7 +283,7 @@ att_status att_model_cells(att_cells **out, const att_model *model, const char *
     att_progress_begin(&scope, "searching for cells", 0);
     att_status status =
         search.cells ? run_search(&search, path, options, err) : att_fail_memory(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_encoding_free(&search.encoding);
     if (status == ATT_OK)
         *out = search.cells;

@@ -135,9 +135,7 @@ att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *mod
                              : att_fail_memory(err);
     if (status == ATT_OK)
         status = compute_flow(flow, model, &stack, &encoding, err);
-    if (status == ATT_OK)
-        status = att_progress_check(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_encoding_free(&encoding);
     if (status == ATT_OK)
         *out = flow;

@@ -306,9 +306,7 @@ att_status att_model_head_sheet(att_string *out, const att_model *model, const c
     att_status status = att_attention_capture_run(&w.activations, model, which, 1, MAX_TOKENS, err);
     if (status == ATT_OK)
         status = write_sheet(&w, err);
-    if (status == ATT_OK)
-        status = att_progress_check(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_attention_capture_free(&w.activations);
     if (status != ATT_OK)
         out->length = before;

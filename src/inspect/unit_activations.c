@@ -89,9 +89,7 @@ att_status att_model_unit_activations(att_unit_activations **out, const att_mode
                                : att_fail_memory(err);
     if (status == ATT_OK)
         status = record_unit(result, model, &stack, &encoding, unit, signal, err);
-    if (status == ATT_OK)
-        status = att_progress_check(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_encoding_free(&encoding);
     if (status == ATT_OK)
         *out = result;

@@ -397,7 +397,7 @@ att_status att_metrics_score(att_metric_scores **out, const char *const *names, 
     att_progress_scope scope;
     att_progress_begin(&scope, "computing metrics", (int64_t)count);
     att_status status = score_all(scores, names, texts, &resolved, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     if (status == ATT_OK)
         *out = scores;
     else

@@ -196,7 +196,7 @@ att_status att_image_encoder_fit(att_image_encoder **out, const att_image_encode
         *residual = residual_ratio(&l);
         status = att_params_pack(&fitted->params, err);
     }
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     ridge_regression_free(&l);
     if (status == ATT_OK)
         *out = fitted;

@@ -64,9 +64,7 @@ att_status att_image_encoder_classify(float *out, const att_image_encoder *encod
     att_progress_scope scope;
     att_progress_begin(&scope, "encoding an image", 0);
     att_status status = classify(out, tape, image, err);
-    if (status == ATT_OK)
-        status = att_progress_check(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     return_tape(encoder, tape);
     return status;
 }
@@ -98,9 +96,7 @@ att_status att_image_encoder_features(att_tensor *out, const att_image_encoder *
     att_progress_scope scope;
     att_progress_begin(&scope, "encoding an image", 0);
     att_status status = compute_features(out, encoder, tape, image, err);
-    if (status == ATT_OK)
-        status = att_progress_check(err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     if (status != ATT_OK)
         att_tensor_free(out);
     return_tape(encoder, tape);

@@ -434,8 +434,12 @@ static att_status load_model(att_model **out, const char *path, att_verify_scope
     att_status status = load_bundle(&bundle, path, verified, err);
     if (status == ATT_OK)
         status = att_model_from_bundle(out, bundle, path, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_bundle_free(bundle);
+    if (status != ATT_OK) {
+        att_model_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 
@@ -459,7 +463,11 @@ att_status att_model_read(att_model **out, const void *bytes, size_t size, const
     att_status status = att_model_read_bundle(&bundle, bytes, size, name, err);
     if (status == ATT_OK)
         status = att_model_from_bundle(out, bundle, name, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_bundle_free(bundle);
+    if (status != ATT_OK) {
+        att_model_free(*out);
+        *out = NULL;
+    }
     return status;
 }

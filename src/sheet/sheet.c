@@ -311,8 +311,7 @@ static att_status run_cancellable(att_sheet *sheet, const att_string *text, cons
     att_progress_scope scope;
     att_progress_begin(&scope, "computing the worksheet", (int64_t)text->length);
     att_status status = read_in_c_locale(sheet, text, folder, err);
-    att_progress_end(&scope);
-    return status;
+    return att_progress_end(&scope, status, err);
 }
 
 att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t length,

@@ -212,8 +212,12 @@ att_status att_bundle_read(att_bundle **out, const void *bytes, size_t size, con
     att_progress_scope scope;
     att_progress_begin(&scope, "loading", 0);
     att_status status = read_any(out, &copy, name, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_string_free(&copy);
+    if (status != ATT_OK) {
+        att_bundle_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 
@@ -226,7 +230,11 @@ att_status att_bundle_load(att_bundle **out, const char *path, att_error *err)
     att_status status = att_file_read(&bytes, path, SIZE_MAX, err);
     if (status == ATT_OK)
         status = read_any(out, &bytes, path, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_string_free(&bytes);
+    if (status != ATT_OK) {
+        att_bundle_free(*out);
+        *out = NULL;
+    }
     return status;
 }

@@ -178,10 +178,7 @@ static att_status run_leading(att_matmul_call call, const att_tensor *c, const o
     att_progress_scope scope;
     att_progress_begin_operation(&scope, "multiplying matrices");
     att_status status = run_calls(call, c, a, b, err);
-    if (status == ATT_OK && att_progress_abandoned())
-        status = att_progress_check(err);
-    att_progress_end(&scope);
-    return status;
+    return att_progress_end(&scope, status, err);
 }
 
 /* The checks and settings that packed and unpacked products share; `depth` and `columns` are those

@@ -443,7 +443,7 @@ att_status att_checksum_verify(att_checksum_report *out, const char *path, att_e
     att_status status = att_file_read(&bytes, path, SIZE_MAX, err);
     if (status == ATT_OK)
         status = verify_bytes(&report, &bytes, path, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     att_string_free(&bytes);
     return status == ATT_OK ? ATT_RESULT_COPY(att_checksum_report, out, &report, err) : status;
 }

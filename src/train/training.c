@@ -223,7 +223,7 @@ att_status att_training_new(att_training **out, att_settings *settings,
     att_progress_scope scope;
     att_progress_begin(&scope, "preparing the training run", 3);
     att_status status = open_training(training, &resolved, err);
-    att_progress_end(&scope);
+    status = att_progress_end(&scope, status, err);
     if (status == ATT_OK)
         *out = training;
     else

@@ -184,7 +184,7 @@ att_status att_training_run(att_training *training, att_training_callback *on_ev
         att_progress_scope scope;
         att_progress_begin(&scope, "training", training->plan.total_steps);
         status = run_to_end(&at, err);
-        att_progress_end(&scope);
+        status = att_progress_end(&scope, status, err);
     }
     if (!was_locked)
         att_file_lock_release(&training->output_lock);
@@ -218,8 +218,7 @@ att_status att_training_advance(att_training *training, int64_t steps,
     att_progress_scope scope;
     att_progress_begin(&scope, "training", training->plan.total_steps);
     att_status status = run_slice(&at, steps, err);
-    att_progress_end(&scope);
-    return status;
+    return att_progress_end(&scope, status, err);
 }
 
 att_status att_training_save(att_training *training, att_error *err)

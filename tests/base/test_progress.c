@@ -48,7 +48,7 @@ static void the_callback_is_called_between_steps_but_not_at_each(void **state)
         spin(0.001);
         assert_int_equal(att_progress_step(i + 1, NULL), ATT_OK);
     }
-    att_progress_end(&scope);
+    assert_int_equal(att_progress_end(&scope, ATT_OK, NULL), ATT_OK);
     assert_true(r.calls >= 2 && r.calls <= (att_clock_seconds() - begin) / 0.02);
     assert_true(r.shortest >= 0.02);
     assert_string_equal(r.seen.phase, "testing");
@@ -74,9 +74,25 @@ static void a_poll_inside_a_step_calls_but_only_the_step_is_refused(void **state
     assert_int_equal(r.calls, 1);
     assert_int_equal(att_progress_step(1, &err), ATT_CANCELLED);
     assert_string_equal(err.message, "cancelled by the caller while testing");
-    att_progress_end(&scope);
+    assert_int_equal(att_progress_end(&scope, ATT_CANCELLED, &err), ATT_CANCELLED);
     assert_false(att_progress_cancelled());
     assert_int_equal(att_progress_step(1, NULL), ATT_OK);
+}
+
+static void a_call_that_is_cancelled_after_its_last_check_ends_as_cancelled(void **state)
+{
+    (void)state;
+    record r = { .stop_at = 1, .shortest = 1e9 };
+    att_error err = { 0 };
+    att_progress_scope scope;
+    att_callback_set(note, &r);
+    att_progress_begin(&scope, "testing", 0);
+    spin(0.05);
+    att_progress_poll();
+    assert_int_equal(att_progress_end(&scope, ATT_OK, &err), ATT_CANCELLED);
+    assert_string_equal(err.message, "cancelled by the caller while testing");
+    att_progress_begin(&scope, "failing", 0);
+    assert_int_equal(att_progress_end(&scope, ATT_BAD_INPUT, &err), ATT_BAD_INPUT);
 }
 
 static void an_inner_scope_without_a_callback_reports_to_the_outer_one(void **state)
@@ -90,9 +106,9 @@ static void an_inner_scope_without_a_callback_reports_to_the_outer_one(void **st
     spin(0.05);
     assert_int_equal(att_progress_step(2, NULL), ATT_CANCELLED);
     assert_string_equal(r.seen.phase, "outside");
-    att_progress_end(&inner);
+    assert_int_equal(att_progress_end(&inner, ATT_OK, NULL), ATT_OK); /* the outer call decides */
     assert_int_equal(att_progress_step(1, NULL), ATT_CANCELLED);
-    att_progress_end(&outer);
+    assert_int_equal(att_progress_end(&outer, ATT_OK, NULL), ATT_CANCELLED);
 }
 
 int main(void)
@@ -100,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_callback_is_called_between_steps_but_not_at_each),
         cmocka_unit_test(a_poll_inside_a_step_calls_but_only_the_step_is_refused),
+        cmocka_unit_test(a_call_that_is_cancelled_after_its_last_check_ends_as_cancelled),
         cmocka_unit_test(an_inner_scope_without_a_callback_reports_to_the_outer_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

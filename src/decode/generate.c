@@ -114,7 +114,7 @@ static att_status search_batch(generation *g, const att_request *requests, reque
                             .layer = options->layer,
                             .head = options->head },
     };
-    return att_error_at_line(att_beam_search_run(g->search, &search, err), requests->index, err);
+    return att_error_at_request(att_beam_search_run(g->search, &search, err), requests, err);
 }
 
 static att_status generate_batch(generation *g, const att_request *requests, request_batch *batch,

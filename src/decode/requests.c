@@ -14,6 +14,12 @@ att_status att_error_at_line(att_status status, size_t index, att_error *err)
     return status;
 }
 
+att_status att_error_at_request(att_status status, const att_request *requests, att_error *err)
+{
+    int64_t row = status == ATT_BAD_INPUT && err && err->line > 0 ? err->line - 1 : 0;
+    return att_error_at_line(status, requests[row].index, err);
+}
+
 int64_t att_max_input_length(const att_model *model, att_model *const *ensemble,
                              size_t ensemble_count, int64_t own_limit)
 {

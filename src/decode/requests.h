@@ -45,4 +45,8 @@ void att_request_sources_free(att_sources *sources);
 /* Sets err->line to the number of a line, from 1, where `status` is an error of it. */
 att_status att_error_at_line(att_status status, size_t index, att_error *err);
 
+/* The same for an error of a batch of requests, whose `line` is a row of the batch, from 1, or 0:
+ * then it is an error of the first. */
+att_status att_error_at_request(att_status status, const att_request *requests, att_error *err);
+
 #endif

@@ -22,4 +22,8 @@ att_status att_evaluation_open(att_evaluation *call, att_model_type type, const 
                                const att_eval_options *options, att_error *err);
 void att_evaluation_close(att_evaluation *call);
 
+/* Names the data in an error of a model on it, which has no place yet. A NULL path: the validation
+ * data of training. */
+att_status att_evaluation_name_file(att_status status, const char *path, att_error *err);
+
 #endif

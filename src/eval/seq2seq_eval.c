@@ -8,6 +8,7 @@
 #include "base/math.h"
 #include "base/minmax.h"
 #include "base/options.h"
+#include "decode/session.h"
 #include "metrics/bootstrap.h"
 #include "eval/caption_eval.h"
 #include "eval/evaluation.h"
@@ -221,9 +222,11 @@ static att_status run_eval(seq2seq_eval *m, att_error *err)
 static att_status evaluate(att_seq2seq_eval *out, att_metric_scores **scores, seq2seq_eval *m,
                            const char *path, att_string *notes, att_error *err)
 {
+    const att_decoding_options *decoding = m->options->decoding;
+    ATT_TRY(att_ensemble_check(m->model, decoding->ensemble, decoding->ensemble_count, err));
     ATT_TRY(get_data(&m->corpus, m->model, path, m->options, err));
     ATT_TRY(att_corpus_eval_warnings(notes, path, &m->corpus, err));
-    ATT_TRY(run_eval(m, err));
+    ATT_TRY(att_evaluation_name_file(run_eval(m, err), path, err));
     ATT_TRY(score_tokens(out, m, err));
     if (!scores)
         return ATT_OK;

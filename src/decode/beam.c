@@ -196,6 +196,20 @@ static void finish_hypothesis(att_beam *beam, const att_search_step *step, int64
     beam->finished[at] = finished;
 }
 
+/* Finite logits can still be so far apart that the log-probability of a token is -inf. */
+att_status att_beam_check_score(const att_beam *beam, double log_prob, att_error *err)
+{
+    if (isfinite(log_prob))
+        return ATT_OK;
+    att_fail(err, ATT_BAD_INPUT, NULL,
+             "output layer: the log-probability of an output is not finite (%g); the weights of "
+             "the model are too large or damaged",
+             log_prob);
+    if (err)
+        err->line = (int)beam->source + 1;
+    return ATT_BAD_INPUT;
+}
+
 /* Adds a candidate to the tree and finishes or extends it; *rows counts the extended ones. */
 static att_status accept_candidate(att_beam *beam, const att_search_step *step,
                                    const att_candidate *candidate, bool finishes, int64_t *rows,
@@ -203,6 +217,8 @@ static att_status accept_candidate(att_beam *beam, const att_search_step *step,
 {
     const att_live_hypothesis *from = &beam->live[candidate->row];
     int64_t row = beam->first_row + candidate->row, node;
+    if (forced_token(beam, step->position) >= 0)
+        ATT_TRY(att_beam_check_score(beam, (double)candidate->log_prob, err));
     ATT_TRY(
         att_hypothesis_tree_add(step->tree, &node,
                                 (att_hypothesis_node){ .parent = from->node,

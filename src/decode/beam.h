@@ -69,4 +69,8 @@ void att_beam_expand(att_beam *beam, const att_search_step *step);
 /* Extends or finishes hypotheses by the best candidates. */
 att_status att_beam_advance(att_beam *beam, const att_search_step *step, att_error *err);
 
+/* ATT_BAD_INPUT where the log-probability of an output, or of a forced token, is not finite; `line`
+ * is the source, from 1. */
+att_status att_beam_check_score(const att_beam *beam, double log_prob, att_error *err);
+
 #endif

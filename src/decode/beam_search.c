@@ -308,21 +308,6 @@ static att_status check_cancelled(att_error *err)
     return att_fail(err, ATT_CANCELLED, NULL, "cancelled by the caller while decoding");
 }
 
-/* Finite logits can still be so far apart that the probability of a token is 0. */
-static att_status check_score(const att_finished_hypothesis *finished, int64_t source,
-                              att_error *err)
-{
-    if (isfinite(finished->log_prob_sum))
-        return ATT_OK;
-    att_fail(err, ATT_BAD_INPUT, NULL,
-             "output layer: the log-probability of an output is not finite (%g); the weights of "
-             "the model are too large or damaged",
-             finished->log_prob_sum);
-    if (err)
-        err->line = (int)source + 1;
-    return ATT_BAD_INPUT;
-}
-
 static att_status copy_hypotheses(att_beam_search *search, att_error *err)
 {
     for (int64_t g = 0; g < search->sources; g++) {
@@ -330,7 +315,7 @@ static att_status copy_hypotheses(att_beam_search *search, att_error *err)
         for (int64_t i = 0; i < beam->finished_count; i++) {
             const att_finished_hypothesis *finished = &beam->finished[i];
             att_hypothesis *out = &search->hypotheses[g * search->step.nbest + i];
-            ATT_TRY(check_score(finished, g, err));
+            ATT_TRY(att_beam_check_score(beam, finished->log_prob_sum, err));
             ATT_TRY(att_hypothesis_tree_copy(&search->tree, out, finished->node,
                                              beam->source_length, &search->results, err));
             out->truncated = finished->truncated;

@@ -859,9 +859,10 @@ ATT_API att_status att_model_caption(att_outputs **out, const att_model *model,
                                      att_error *err);
 
 /* Loads image features from a .npy file, multiplied by the model's setting features-scale; `path`
- * NULL: the validation images of its training, loaded or generated again. */
+ * NULL: the validation images of its training, loaded or generated again. Files that only the model
+ * names are opened with `recorded_data` (see att_eval_options), else refused. */
 ATT_API att_status att_model_images(att_tensor *out, const att_model *model, const char *path,
-                                    att_error *err);
+                                    bool recorded_data, att_error *err);
 
 /* The attention map of an output, borrowed, with the tokens of both sides as labels; and of one
  * layer, from 1 (0: the last), with a panel for each head (all_heads). false where there is none.
@@ -1079,6 +1080,8 @@ typedef struct att_eval_options {
     att_example_iterator *examples; /* the dataset, instead of a file; NULL: a file */
     void *examples_context;
     const att_tensor *feature_values; /* features of captioned images, instead of a file */
+    bool recorded_data; /* open files that only the model names; otherwise they are ATT_BAD_INPUT,
+                           since a model's file may come from anybody and name any file */
 } att_eval_options;
 /* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
  * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */

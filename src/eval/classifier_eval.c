@@ -71,6 +71,7 @@ static att_status run_eval(classifier_eval *out, const att_model *model, const a
 {
     const att_data_read_options reading = { .path = call->path,
                                             .settings = model->settings,
+                                            .recorded_data = call->options.recorded_data,
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab };
     att_corpus corpus;

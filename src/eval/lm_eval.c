@@ -111,6 +111,7 @@ static att_status evaluate(att_lm_eval *out, const att_model *model, const att_e
 {
     const att_data_read_options reading = { .path = call->path,
                                             .settings = model->settings,
+                                            .recorded_data = call->options.recorded_data,
                                             .target_vocab = model->target_vocab };
     att_corpus text;
     ATT_TRY(att_ensemble_check(model, call->decoding.ensemble, call->decoding.ensemble_count, err));

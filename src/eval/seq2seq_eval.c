@@ -52,7 +52,8 @@ static att_status get_data(att_corpus *out, const att_model *model, const char *
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab,
                                             .keep_target_text = eval->metric_count > 0,
-                                            .features = eval->features };
+                                            .features = eval->features,
+                                            .recorded_data = eval->recorded_data };
     return att_data_read(out, &options, err);
 }
 

@@ -38,6 +38,7 @@ att_status eval_lm(const void *settings, const decoding *models, const char *dat
     att_lm_eval found = ATT_INIT(att_lm_eval);
     att_string notes = { 0 };
     const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .recorded_data = set->recorded_data,
                                        .decoding = &models->options };
     att_status status = att_model_evaluate_lm(&found, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)

@@ -815,7 +815,8 @@ typedef struct att_generate_options {
     bool replace_unknown;        /* an unknown token becomes the source token with most attention */
     const char *const *targets;  /* [count] forced outputs (teacher forcing); NULL: none */
     const char *const *prefixes; /* [count] what outputs start with; NULL: nothing */
-    int64_t max_input_length;    /* tokens of a line; 0: as many as the model supports */
+    int64_t max_input_length;    /* tokens of a line, at most what the model supports; 0: ten times
+                                    its setting max-length, negative: no other limit */
     att_input_overflow input_overflow;
     int64_t batch_size;  /* lines at a time; 0: automatic. It changes the speed alone */
     uint64_t first_line; /* number of the first line, for sampling */

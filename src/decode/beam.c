@@ -11,9 +11,7 @@
 
 /* ---- start */
 
-/* The smaller of max_output_length and max_length_ratio times the source, where set; else twice the
- * source plus 50. */
-static int64_t max_output_tokens(const att_decoding_options *options, int64_t length)
+int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length)
 {
     double limit = INFINITY;
     if (options->max_output_length > 0)
@@ -37,7 +35,7 @@ void att_beam_start(att_beam *beam, const att_search_step *step)
     bool teacher_forced = beam->forced.ends_after;
     beam->min_tokens = min_output_tokens(step->options, beam->source_length);
     beam->max_tokens =
-        teacher_forced ? INT64_MAX : max_output_tokens(step->options, beam->source_length);
+        teacher_forced ? INT64_MAX : att_beam_max_tokens(step->options, beam->source_length);
     beam->finished_count = beam->finished_total = 0;
     beam->live_count = step->options->sample && !teacher_forced ? step->beam_size : 1;
     for (int64_t i = 0; i < beam->live_count; i++)

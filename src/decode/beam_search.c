@@ -300,8 +300,12 @@ static bool report_tokens(att_beam_search *search, const att_search_batch *batch
 /* ---- results */
 
 /* Calls the progress callback between two steps; it may cancel. */
-static att_status check_cancelled(att_error *err)
+static att_status check_cancelled(const att_beam_search *search, const att_search_batch *batch,
+                                  att_error *err)
 {
+    if (batch->progress_per_step > 0)
+        ATT_TRY(att_progress_step(
+            batch->progress + search->step.position * batch->progress_per_step, err));
     att_progress_poll();
     if (!att_progress_cancelled())
         return ATT_OK;
@@ -339,7 +343,7 @@ att_status att_beam_search_run(att_beam_search *search, const att_search_batch *
         ATT_TRY(run_step(search, moved, err));
         if (!report_tokens(search, batch))
             break;
-        ATT_TRY(check_cancelled(err));
+        ATT_TRY(check_cancelled(search, batch, err));
         moved = plan_rows(search);
     }
     return copy_hypotheses(search, err);

@@ -141,10 +141,9 @@ static att_status run(classification *s, const char *const *lines, size_t count,
         return att_fail_memory(err);
     ATT_TRY(att_classifier_new(&s->classifier, s->model, options->ensemble, options->ensemble_count,
                                err));
-    const att_input_limit limit = { att_max_input_length(s->model, options->ensemble,
-                                                         options->ensemble_count,
-                                                         options->max_input_length),
-                                    options->input_overflow };
+    att_input_limit limit = att_input_limit_of(s->model, options->ensemble, options->ensemble_count,
+                                               options->max_input_length);
+    limit.overflow = options->input_overflow;
     ATT_TRY(att_requests_tokenize(&s->requests, s->model->source_vocab, lines, count, &limit, err));
     return classify_all(s, err);
 }

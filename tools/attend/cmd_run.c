@@ -72,8 +72,9 @@ const option run_options[] = {
         .model_types = TYPES_GENERATE_LINES),
     DECODING_OPTIONS(run_settings, TYPES_GENERATE),
     ROW("max-input-length", INTEGER, max_input_length, "N",
-        "maximum number of tokens of an input line (default: the model's limit)", .min = 1,
-        .max = 1e9, .model_types = TYPES_READ_LINES),
+        "maximum number of tokens of an input line, where the model has no smaller limit (default: "
+        "10 times the max-length it was trained with)",
+        .min = 1, .max = 1e9, .model_types = TYPES_READ_LINES),
     ROW("input-overflow", CHOICE, input_overflow, "WHAT",
         "for a longer line: refuse it (default), or truncate it and print a warning",
         .choices = input_overflow_choices, .model_types = TYPES_READ_LINES),

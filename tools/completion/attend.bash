@@ -173,6 +173,7 @@ _attend_value() {
     'eval --top-p') ;;
     'eval --seed') ;;
     'eval --ensemble') _attend_files 'safetensors' ;;
+    'score --max-input-length') ;;
     'score --ensemble') _attend_files 'safetensors' ;;
     'show --target' | 'show -t') ;;
     'show --beam') ;;
@@ -286,7 +287,7 @@ _attend_options() {
             --ensemble'
         ;;
     score)
-        _attend_words '--help --json --ensemble'
+        _attend_words '--help --json --max-input-length --ensemble'
         ;;
     show)
         _attend_words '--help --target --beam --length-norm

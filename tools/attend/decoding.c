@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const length_norm_choices[] = { "mean", "gnmt", "none", NULL };
 
@@ -102,7 +103,8 @@ exit_code model_verb_run(const model_verb *with, const char *path, const char *i
     decoding models;
     exit_code code = EXIT_DONE;
     output_progress_state progress = { 0 };
-    att_callback_set(output_progress_callback, &progress);
+    if (isatty(STDERR_FILENO)) /* only there: a callback costs a look at the clock in every loop */
+        att_callback_set(output_progress_callback, &progress);
     att_status status = open_models(&models, with->decoding, path, &err);
     if (status == ATT_OK) {
         att_model_type type = att_model_type_get(models.model);

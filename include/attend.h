@@ -791,19 +791,16 @@ typedef struct att_decoding_options {
     double length_penalty;   /* exponent of length_norm; 0: 1 */
     double coverage_penalty; /* weight of Σ log(min(attention to each source token, 1)) */
     int64_t no_repeat_ngram; /* no n-gram of this many tokens occurs twice; 0: no limit */
-
     /* Tokens of the output: at least max(min_output_length, min_length_ratio × source tokens)
      * before the end; at most min(max_output_length, max_length_ratio × source tokens), the end
      * included. No maximum: 50 + 2 × source tokens; for an image, 50. */
     int64_t min_output_length, max_output_length;
     double min_length_ratio, max_length_ratio;
-
     bool sample;        /* sample tokens instead of taking the most probable */
     double temperature; /* log-probabilities are divided by it before sampling; 0: 1 */
     int64_t top_k;      /* sample from the k most probable tokens; 0: all */
     double top_p;       /* sample from the most probable tokens that sum to p; 0: all */
     uint64_t seed;      /* samples depend on the seed, the number of the line and the position */
-
     att_model *const *ensemble; /* [ensemble_count] further models, with equal vocabularies: the
  probability of a token is the mean over all models */
     size_t ensemble_count;
@@ -821,7 +818,8 @@ typedef struct att_generate_options {
     bool replace_unknown;        /* an unknown token becomes the source token with most attention */
     const char *const *targets;  /* [count] forced outputs (teacher forcing); NULL: none */
     const char *const *prefixes; /* [count] what outputs start with; NULL: nothing */
-    int64_t max_input_length;    /* tokens of a line; 0: as many as the model supports */
+    int64_t max_input_length;    /* tokens of a line, at most what the model supports; 0: ten times
+                                    its setting max-length, negative: no other limit */
     att_input_overflow input_overflow;
     int64_t batch_size;  /* lines at a time; 0: automatic. It changes the speed alone */
     uint64_t first_line; /* number of the first line, for sampling */
@@ -849,7 +847,10 @@ typedef struct att_output {
 typedef struct att_outputs att_outputs;
 /* Generates outputs for `count` lines without line ends, several at a time. An output does not
  * depend on the other lines, their order or the number of threads; a line without tokens has an
- * empty output. A line that is not UTF-8 is ATT_BAD_INPUT, and err->line is its number from 1. */
+ * empty output. A line that is not UTF-8 is ATT_BAD_INPUT, and err->line is its number from 1. So
+ * is, in every call that computes with a model, a score that is NaN or infinite because its weights
+ * are too large or damaged: the message names the layer where such a value first appeared, and
+ * err->line the line, image or row (a score of -inf beside finite ones is an impossible token). */
 ATT_API att_status att_model_generate(att_outputs **out, const att_model *model,
                                       const char *const *lines, size_t count,
                                       const att_generate_options *options, att_error *err);
@@ -865,9 +866,10 @@ ATT_API att_status att_model_caption(att_outputs **out, const att_model *model,
                                      att_error *err);
 
 /* Loads image features from a .npy file, multiplied by the model's setting features-scale; `path`
- * NULL: the validation images of its training, loaded or generated again. */
+ * NULL: the validation images of its training, loaded or generated again. Files that only the model
+ * names are opened with `recorded_data` (see att_eval_options), else refused. */
 ATT_API att_status att_model_images(att_tensor *out, const att_model *model, const char *path,
-                                    att_error *err);
+                                    bool recorded_data, att_error *err);
 
 /* The attention map of an output, borrowed, with the tokens of both sides as labels; and of one
  * layer, from 1 (0: the last), with a panel for each head (all_heads). false: there is none. */
@@ -1019,11 +1021,10 @@ ATT_API att_status att_model_score_text(att_completion *out, const att_model *mo
  * have none; past the last, NULL. */
 ATT_API size_t att_model_label_count(const att_model *model);
 ATT_API const char *att_model_label(const att_model *model, size_t index);
-
 typedef struct att_classify_options {
     size_t size;
     bool attention;           /* return the attention weights of the tokens */
-    int64_t max_input_length; /* tokens of a line; 0: as many as the model supports */
+    int64_t max_input_length; /* as in att_generate_options */
     att_input_overflow input_overflow;
     int64_t batch_size;         /* lines at a time; 0: automatic. It changes the speed alone */
     att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
@@ -1069,7 +1070,6 @@ typedef struct att_example {
 /* Gets the next example, whose strings stay valid until the next call; false: there is none. Called
  * on the calling thread, once per example; to abort, cancel through the att_callback. */
 typedef bool att_example_iterator(void *context, att_example *out);
-
 typedef struct att_eval_options {
     size_t size;
     const att_decoding_options *decoding; /* NULL: greedy. For sampling, the number of a line is its
@@ -1082,6 +1082,8 @@ typedef struct att_eval_options {
     att_example_iterator *examples; /* the dataset, instead of a file; NULL: a file */
     void *examples_context;
     const att_tensor *feature_values; /* features of captioned images, instead of a file */
+    bool recorded_data; /* open files that only the model names; otherwise they are ATT_BAD_INPUT,
+                           since a model's file may come from anybody and name any file */
 } att_eval_options;
 /* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
  * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */
@@ -1205,7 +1207,6 @@ typedef enum att_unit_signal {
 typedef struct att_layer_unit {
     int64_t layer, unit; /* both from 1 */
 } att_layer_unit;
-
 /* The value of a unit after each token of a text, as highlighted text. */
 typedef struct att_unit_activations att_unit_activations;
 ATT_API att_status att_model_unit_activations(att_unit_activations **out, const att_model *model,
@@ -1279,7 +1280,6 @@ ATT_API const att_curve *att_gradient_flow_get(const att_gradient_flow *flow, si
 /* ---------------------------------------------------------------- 13. Training */
 /* A training run: dataset, model, optimizer and how far the run is. */
 typedef struct att_training att_training;
-
 typedef struct att_training_options {
     size_t size;
     att_example_iterator *train; /* training examples; NULL: the files that the settings name */
@@ -1302,7 +1302,6 @@ ATT_API void att_training_free(att_training *training);
 /* Appends lines on the data, the size of the model and the memory that the run needs. */
 ATT_API att_status att_training_report(att_string *out, const att_training *training,
                                        att_error *err);
-
 /* Metrics on the validation data. Losses are per target token, in nats. */
 typedef struct att_validation {
     int64_t step, epoch; /* after this many steps, in this epoch (from 1) */
@@ -1380,7 +1379,6 @@ typedef struct att_import_format {
 
 /* Format `index`, from 0; NULL past the last. */
 ATT_API const att_import_format *att_import_format_get(size_t index);
-
 typedef struct att_import_options {
     size_t size;
     const char *tokens;    /* "space" (separated by spaces) or "char"; NULL: as the format has it */

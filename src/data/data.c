@@ -2,8 +2,13 @@
 #include "data/data.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
+#include "base/number.h"
+#include "base/quote.h"
 #include "settings/setting_specs.h"
 #include "data/data_loaders.h"
+
+#include <string.h>
 
 static const att_data_loader *const loaders[ATT_MODEL_TYPES] = {
     [ATT_MODEL_SEQ2SEQ] = &att_seq2seq_data,
@@ -34,6 +39,36 @@ att_status att_data_load(att_data *out, const att_settings *settings, att_error 
     return status;
 }
 
+/* The first file that reading would open because the settings name it; NULL: none. */
+static const char *recorded_file(const att_data_read_options *options)
+{
+    const att_settings *s = options->settings;
+    bool captions = att_settings_model_type(s) == ATT_MODEL_CAPTION;
+    const char *const own[] = { s->valid, s->valid_source, s->train, s->source };
+    for (size_t i = 0; !options->path && i < ATT_COUNT(own); i++)
+        if (own[i])
+            return own[i];
+    double number;
+    bool own_features = captions && !(options->path && options->features);
+    if (own_features && (s->valid_features || s->features))
+        return s->valid_features ? s->valid_features : s->features;
+    return captions && s->features_scale && !att_double_parse(&number, s->features_scale)
+               ? s->features_scale
+               : NULL;
+}
+
+att_status att_data_check_recorded(const att_data_read_options *options, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const char *file = options->recorded_data ? NULL : recorded_file(options);
+    if (!file)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "expected the file of the data: the model names '%s', which is opened only "
+                    "with recorded-data",
+                    att_quote(quoted, file, strlen(file)));
+}
+
 att_status att_data_read(att_corpus *out, const att_data_read_options *options, att_error *err)
 {
     const att_settings *settings = options->settings;
@@ -42,6 +77,7 @@ att_status att_data_read(att_corpus *out, const att_data_read_options *options, 
         att_task_specs[settings->task].required)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "the model does not name its validation data: name a file");
+    ATT_TRY(att_data_check_recorded(options, err));
     att_status status =
         loaders[att_settings_model_type(options->settings)]->read(out, options, err);
     if (status != ATT_OK)

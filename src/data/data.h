@@ -26,7 +26,12 @@ typedef struct att_data_read_options {
     const att_vocab *source_vocab, *target_vocab;
     bool keep_target_text;
     const char *features; /* the image features of `path`; NULL: those of the settings */
+    bool recorded_data;   /* files that the settings name may be opened */
 } att_data_read_options;
+
+/* The settings of a model come from whoever made its file. ATT_BAD_INPUT, naming the file, if
+ * att_data_read() would open a file that only the settings name, unless options->recorded_data. */
+att_status att_data_check_recorded(const att_data_read_options *options, att_error *err);
 
 att_status att_data_read(att_corpus *out, const att_data_read_options *options, att_error *err);
 

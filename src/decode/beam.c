@@ -11,9 +11,7 @@
 
 /* ---- start */
 
-/* The smaller of max_output_length and max_length_ratio times the source, where set; else twice the
- * source plus 50. */
-static int64_t max_output_tokens(const att_decoding_options *options, int64_t length)
+int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length)
 {
     double limit = INFINITY;
     if (options->max_output_length > 0)
@@ -37,7 +35,7 @@ void att_beam_start(att_beam *beam, const att_search_step *step)
     bool teacher_forced = beam->forced.ends_after;
     beam->min_tokens = min_output_tokens(step->options, beam->source_length);
     beam->max_tokens =
-        teacher_forced ? INT64_MAX : max_output_tokens(step->options, beam->source_length);
+        teacher_forced ? INT64_MAX : att_beam_max_tokens(step->options, beam->source_length);
     beam->finished_count = beam->finished_total = 0;
     beam->live_count = step->options->sample && !teacher_forced ? step->beam_size : 1;
     for (int64_t i = 0; i < beam->live_count; i++)
@@ -196,6 +194,20 @@ static void finish_hypothesis(att_beam *beam, const att_search_step *step, int64
     beam->finished[at] = finished;
 }
 
+/* Finite logits can still be so far apart that the log-probability of a token is -inf. */
+att_status att_beam_check_score(const att_beam *beam, double log_prob, att_error *err)
+{
+    if (isfinite(log_prob))
+        return ATT_OK;
+    att_fail(err, ATT_BAD_INPUT, NULL,
+             "output layer: the log-probability of an output is not finite (%g); the weights of "
+             "the model are too large or damaged",
+             log_prob);
+    if (err)
+        err->line = (int)beam->source + 1;
+    return ATT_BAD_INPUT;
+}
+
 /* Adds a candidate to the tree and finishes or extends it; *rows counts the extended ones. */
 static att_status accept_candidate(att_beam *beam, const att_search_step *step,
                                    const att_candidate *candidate, bool finishes, int64_t *rows,
@@ -203,6 +215,8 @@ static att_status accept_candidate(att_beam *beam, const att_search_step *step,
 {
     const att_live_hypothesis *from = &beam->live[candidate->row];
     int64_t row = beam->first_row + candidate->row, node;
+    if (forced_token(beam, step->position) >= 0)
+        ATT_TRY(att_beam_check_score(beam, (double)candidate->log_prob, err));
     ATT_TRY(
         att_hypothesis_tree_add(step->tree, &node,
                                 (att_hypothesis_node){ .parent = from->node,

@@ -59,6 +59,10 @@ typedef struct att_search_step {
     float *probabilities; /* [rows,V] scratch of sampling */
 } att_search_step;
 
+/* The most tokens of an output for a source of `length` tokens: the smaller of max_output_length
+ * and max_length_ratio times the source, where set; else twice the source plus 50. */
+int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length);
+
 /* Sets the length limits and the initial hypotheses of a beam whose arrays, source, stream id and
  * forced tokens are set. */
 void att_beam_start(att_beam *beam, const att_search_step *step);
@@ -68,5 +72,9 @@ void att_beam_expand(att_beam *beam, const att_search_step *step);
 
 /* Extends or finishes hypotheses by the best candidates. */
 att_status att_beam_advance(att_beam *beam, const att_search_step *step, att_error *err);
+
+/* ATT_BAD_INPUT where the log-probability of an output, or of a forced token, is not finite; `line`
+ * is the source, from 1. */
+att_status att_beam_check_score(const att_beam *beam, double log_prob, att_error *err);
 
 #endif

@@ -216,14 +216,29 @@ static void expand_range(void *context, int64_t begin, int64_t end)
         att_beam_expand(&search->beams[g], &search->step);
 }
 
+/* Replaces the row that an error names in `line` by its source, from 1. */
+static att_status error_at_source(att_status status, const att_beam_search *search, att_error *err)
+{
+    for (int64_t g = 0; status == ATT_BAD_INPUT && err && g < search->sources; g++) {
+        const att_beam *beam = &search->beams[g];
+        int64_t row = err->line - 1 - beam->first_row;
+        if (row >= 0 && row < beam->live_count) {
+            err->line = (int)beam->source + 1;
+            break;
+        }
+    }
+    return status;
+}
+
 static att_status run_step(att_beam_search *search, bool moved, att_error *err)
 {
     enum { GRAIN = 1 << 15 }; /* log-probabilities per parallel batch */
     att_search_step *step = &search->step;
     att_decoder_output decoded;
     ATT_TRY(reserve_histories(search, err));
-    ATT_TRY(att_session_advance(search->session, search->rows, search->tokens,
-                                moved ? search->order : NULL, &decoded, err));
+    att_status status = att_session_advance(search->session, search->rows, search->tokens,
+                                            moved ? search->order : NULL, &decoded, err);
+    ATT_TRY(error_at_source(status, search, err));
     ATT_TRY(att_hypothesis_tree_add_attention(&search->tree, &decoded, search->rows, err));
     step->log_probs = decoded.log_probs;
     step->attention_row = search->tree.attention_rows - search->rows;
@@ -285,8 +300,12 @@ static bool report_tokens(att_beam_search *search, const att_search_batch *batch
 /* ---- results */
 
 /* Calls the progress callback between two steps; it may cancel. */
-static att_status check_cancelled(att_error *err)
+static att_status check_cancelled(const att_beam_search *search, const att_search_batch *batch,
+                                  att_error *err)
 {
+    if (batch->progress_per_step > 0)
+        ATT_TRY(att_progress_step(
+            batch->progress + search->step.position * batch->progress_per_step, err));
     att_progress_poll();
     if (!att_progress_cancelled())
         return ATT_OK;
@@ -300,6 +319,7 @@ static att_status copy_hypotheses(att_beam_search *search, att_error *err)
         for (int64_t i = 0; i < beam->finished_count; i++) {
             const att_finished_hypothesis *finished = &beam->finished[i];
             att_hypothesis *out = &search->hypotheses[g * search->step.nbest + i];
+            ATT_TRY(att_beam_check_score(beam, finished->log_prob_sum, err));
             ATT_TRY(att_hypothesis_tree_copy(&search->tree, out, finished->node,
                                              beam->source_length, &search->results, err));
             out->truncated = finished->truncated;
@@ -323,7 +343,7 @@ att_status att_beam_search_run(att_beam_search *search, const att_search_batch *
         ATT_TRY(run_step(search, moved, err));
         if (!report_tokens(search, batch))
             break;
-        ATT_TRY(check_cancelled(err));
+        ATT_TRY(check_cancelled(search, batch, err));
         moved = plan_rows(search);
     }
     return copy_hypotheses(search, err);

@@ -30,6 +30,8 @@ typedef struct att_search_batch {
     bool ends_at_bos;                    /* the end token is ATT_ID_BOS, as between texts */
     att_search_token_callback *on_token; /* for the tokens of the first row; or NULL */
     void *context;                       /* of on_token */
+    int64_t progress, progress_per_step; /* units of the current scope (base/progress.h) before the
+                                            first step, and for each; 0: they are not counted */
 } att_search_batch;
 
 typedef struct att_beam_search att_beam_search;

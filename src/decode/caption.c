@@ -157,12 +157,11 @@ att_status att_model_caption(att_outputs **out, const att_model *model, const at
 /* ---- features */
 
 /* The validation images of training; the captions that are read with them are not needed. */
-static att_status validation_images(att_image_grids *out, const att_model *model, att_error *err)
+static att_status validation_images(att_image_grids *out, const att_data_read_options *options,
+                                    att_error *err)
 {
     att_corpus corpus;
-    const att_data_read_options options = { .settings = model->settings,
-                                            .target_vocab = model->target_vocab };
-    ATT_TRY(att_data_read(&corpus, &options, err));
+    ATT_TRY(att_data_read(&corpus, options, err));
     *out = corpus.image_grids;
     corpus.image_grids = (att_image_grids){ 0 };
     att_corpus_free(&corpus);
@@ -170,15 +169,21 @@ static att_status validation_images(att_image_grids *out, const att_model *model
 }
 
 att_status att_model_images(att_tensor *out, const att_model *model, const char *path,
-                            att_error *err)
+                            bool recorded_data, att_error *err)
 {
     const att_settings *settings = model->settings;
+    const att_data_read_options options = { .path = path,
+                                            .settings = settings,
+                                            .target_vocab = model->target_vocab,
+                                            .features = path,
+                                            .recorded_data = recorded_data };
     att_image_grids grids;
     *out = (att_tensor){ 0 };
     ATT_TRY(att_model_require_type(model, ATT_MODEL_CAPTION, err));
+    ATT_TRY(att_data_check_recorded(&options, err));
     ATT_TRY(path ? att_image_grids_load(&grids, path, settings->image_rows,
                                         settings->features_scale, err)
-                 : validation_images(&grids, model, err));
+                 : validation_images(&grids, &options, err));
     *out = grids.owned;
     return ATT_OK;
 }

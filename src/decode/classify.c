@@ -106,9 +106,8 @@ static att_status classify_batch(classification *s, const att_request *q, int64_
     att_classifier_output rows;
     att_status status = att_request_sources(&sources, q, count, err);
     if (status == ATT_OK)
-        status = att_error_at_line(
-            att_classifier_run(s->classifier, &sources, s->options->attention, &rows, err),
-            q->index, err);
+        status = att_error_at_request(
+            att_classifier_run(s->classifier, &sources, s->options->attention, &rows, err), q, err);
     for (int64_t r = 0; r < count && status == ATT_OK; r++)
         status = make_prediction(s, &q[r], &rows, r, err);
     att_request_sources_free(&sources);
@@ -142,10 +141,9 @@ static att_status run(classification *s, const char *const *lines, size_t count,
         return att_fail_memory(err);
     ATT_TRY(att_classifier_new(&s->classifier, s->model, options->ensemble, options->ensemble_count,
                                err));
-    const att_input_limit limit = { att_max_input_length(s->model, options->ensemble,
-                                                         options->ensemble_count,
-                                                         options->max_input_length),
-                                    options->input_overflow };
+    att_input_limit limit = att_input_limit_of(s->model, options->ensemble, options->ensemble_count,
+                                               options->max_input_length);
+    limit.overflow = options->input_overflow;
     ATT_TRY(att_requests_tokenize(&s->requests, s->model->source_vocab, lines, count, &limit, err));
     return classify_all(s, err);
 }

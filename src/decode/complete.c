@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "base/string.h"
 #include "decode/beam_search.h"
+#include "model/layer_check.h"
 #include "text/utf8.h"
 
 #include <math.h>
@@ -168,6 +169,7 @@ static att_status run_search(token_stream *t, const att_model *model,
     att_beam_search *search;
     ATT_TRY(att_beam_search_new(&search, model, options, err));
     att_status status = att_beam_search_run(search, &batch, err);
+    att_layer_error_line(status, NULL, err); /* a text has no lines */
     att_beam_search_free(search);
     if (status == ATT_OK && t->failed)
         status = att_fail_memory(err);

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/minmax.h"
 #include "base/progress.h"
+#include "decode/beam.h"
 #include "decode/output_builder.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@ typedef struct generation {
     att_beam_search *search;
     att_requests requests;
     att_output_builder builder;
+    int64_t done; /* units of progress (request_units) */
 } generation;
 
 /* ---- requests */
@@ -57,12 +59,32 @@ static att_status read_requests(generation *g, const char *const *lines, size_t 
                                 att_error *err)
 {
     const att_decoding_options *decoding = g->options->decoding;
-    const att_input_limit limit = { att_max_input_length(g->model, decoding->ensemble,
-                                                         decoding->ensemble_count,
-                                                         g->options->max_input_length),
-                                    g->options->input_overflow };
+    att_input_limit limit = att_input_limit_of(
+        g->model, decoding->ensemble, decoding->ensemble_count, g->options->max_input_length);
+    limit.overflow = g->options->input_overflow;
     ATT_TRY(att_requests_tokenize(&g->requests, g->model->source_vocab, lines, count, &limit, err));
     return read_forced_targets(g, err);
+}
+
+/* Units of progress of a request: its source tokens and the most tokens of its output. */
+static int64_t request_units(const generation *g, const att_request *request)
+{
+    int64_t length = (int64_t)request->source.count;
+    if (g->options->targets)
+        return length + (int64_t)request->forced_target.count + 1;
+    return length + att_beam_max_tokens(g->options->decoding, length);
+}
+
+/* Units of each step of a batch, so that its last possible step stays below the units of all. */
+static int64_t units_per_step(const generation *g, const att_request *requests, int64_t rows)
+{
+    int64_t units = 0, steps = 1;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t own = request_units(g, &requests[r]);
+        units += own;
+        steps = att_max_i64(steps, own - (int64_t)requests[r].source.count);
+    }
+    return units / steps;
 }
 
 /* ---- batches */
@@ -113,8 +135,10 @@ static att_status search_batch(generation *g, const att_request *requests, reque
                             .all_heads = options->attention && options->all_heads,
                             .layer = options->layer,
                             .head = options->head },
+        .progress = g->done,
+        .progress_per_step = units_per_step(g, requests, batch->rows),
     };
-    return att_error_at_line(att_beam_search_run(g->search, &search, err), requests->index, err);
+    return att_error_at_request(att_beam_search_run(g->search, &search, err), requests, err);
 }
 
 static att_status generate_batch(generation *g, const att_request *requests, request_batch *batch,
@@ -147,13 +171,18 @@ static att_status generate_all(generation *g, att_error *err)
 {
     size_t done = 0, count = g->requests.count;
     const att_request *items = g->requests.items;
+    int64_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += request_units(g, &items[i]);
+    att_progress_set_total(total);
     while (done < count && items[done].source.count > 0) {
         request_batch batch = { .rows = (int64_t)batch_size(g, done) };
         att_status status = generate_batch(g, &items[done], &batch, err);
         batch_free(&batch);
         ATT_TRY(status);
-        done += (size_t)batch.rows;
-        ATT_TRY(att_progress_step((int64_t)done, err));
+        for (size_t end = done + (size_t)batch.rows; done < end; done++)
+            g->done += request_units(g, &items[done]);
+        ATT_TRY(att_progress_step(g->done, err));
     }
     for (; done < count; done++) /* lines without tokens have empty outputs */
         g->outputs->items[items[done].index].text = "";
@@ -198,7 +227,7 @@ att_status att_model_generate(att_outputs **out, const att_model *model, const c
     g.builder =
         (att_output_builder){ .model = model, .options = g.options, .arena = &outputs->arena };
     att_progress_scope scope;
-    att_progress_begin(&scope, "generating", (int64_t)count);
+    att_progress_begin(&scope, "generating", 0);
     att_status status = run_generation(&g, lines, err);
     status = att_progress_end(&scope, status, err);
     att_requests_free(&g.requests);

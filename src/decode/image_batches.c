@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "data/batch_captions.h"
+#include "model/layer_check.h"
 
 #include <string.h>
 
@@ -75,5 +76,7 @@ att_status att_image_batches_run(att_image_batches *batches, const int64_t *imag
                                .forbid_unknown = true };
     if (keep)
         batch.keep_attention = *keep;
-    return att_beam_search_run(batches->search, &batch, err);
+    att_status status = att_beam_search_run(batches->search, &batch, err);
+    att_layer_error_line(status, images, err);
+    return status;
 }

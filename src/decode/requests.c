@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +15,39 @@ att_status att_error_at_line(att_status status, size_t index, att_error *err)
     return status;
 }
 
-int64_t att_max_input_length(const att_model *model, att_model *const *ensemble,
-                             size_t ensemble_count, int64_t own_limit)
+att_status att_error_at_request(att_status status, const att_request *requests, att_error *err)
 {
-    int64_t smallest = own_limit;
-    for (size_t i = 0; i <= ensemble_count; i++) {
-        int64_t limit = att_model_max_source_length(i == 0 ? model : ensemble[i - 1]);
-        if (limit > 0 && (smallest == 0 || limit < smallest))
-            smallest = limit;
+    int64_t row = status == ATT_BAD_INPUT && err && err->line > 0 ? err->line - 1 : 0;
+    return att_error_at_line(status, requests[row].index, err);
+}
+
+/* A line far longer than the lines of training gives no useful output, and takes time that grows
+ * faster than its length: more often it is a file without line ends. */
+static int64_t default_limit(const att_model *model)
+{
+    enum { FACTOR = 10, UNKNOWN = 10000 };
+    int64_t trained = model->settings->max_length;
+    return trained > 0 ? att_min_i64(trained, INT64_MAX / FACTOR) * FACTOR : UNKNOWN;
+}
+
+att_input_limit att_input_limit_of(const att_model *model, att_model *const *ensemble,
+                                   size_t ensemble_count, int64_t own_limit)
+{
+    att_input_limit limit = { .max_length = own_limit };
+    if (own_limit == 0) {
+        limit.max_length = default_limit(model);
+        limit.is_default = true;
+    } else if (own_limit < 0) {
+        limit.max_length = 0;
     }
-    return smallest;
+    for (size_t i = 0; i <= ensemble_count; i++) {
+        int64_t own = att_model_max_source_length(i == 0 ? model : ensemble[i - 1]);
+        if (own > 0 && (limit.max_length == 0 || own < limit.max_length)) {
+            limit.max_length = own;
+            limit.is_default = false;
+        }
+    }
+    return limit;
 }
 
 /* ---- tokenizing */
@@ -43,8 +67,9 @@ static att_status limit_length(att_request *q, const att_input_limit *limit, att
     if (limit->max_length == 0 || count <= limit->max_length)
         return ATT_OK;
     if (limit->overflow == ATT_OVERFLOW_REFUSE)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %lld tokens, found %lld",
-                        (long long)limit->max_length, (long long)count);
+        return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %lld tokens, found %lld%s",
+                        (long long)limit->max_length, (long long)count,
+                        limit->is_default ? "; a larger max-input-length allows more" : "");
     q->truncated_tokens = count - limit->max_length;
     q->source.count = (size_t)limit->max_length;
     return ATT_OK;

@@ -20,11 +20,13 @@ typedef struct att_requests {
 typedef struct att_input_limit {
     int64_t max_length; /* tokens of a line; 0: no limit */
     att_input_overflow overflow;
+    bool is_default; /* the caller may raise it */
 } att_input_limit;
 
-/* The smallest of the limits of all models and of the caller's own; 0: no limit. */
-int64_t att_max_input_length(const att_model *model, att_model *const *ensemble,
-                             size_t ensemble_count, int64_t own_limit);
+/* The smallest of the limits of all models and of the caller's own (0: by default ten times the
+ * setting max-length of the model; negative: none). */
+att_input_limit att_input_limit_of(const att_model *model, att_model *const *ensemble,
+                                   size_t ensemble_count, int64_t own_limit);
 
 /* Tokenizes lines, which must outlive the requests. An error has the number of its line, from 1, in
  * err->line. Release with att_requests_free(), also after a failure. */
@@ -44,5 +46,9 @@ void att_request_sources_free(att_sources *sources);
 
 /* Sets err->line to the number of a line, from 1, where `status` is an error of it. */
 att_status att_error_at_line(att_status status, size_t index, att_error *err);
+
+/* The same for an error of a batch of requests, whose `line` is a row of the batch, from 1, or 0:
+ * then it is an error of the first. */
+att_status att_error_at_request(att_status status, const att_request *requests, att_error *err);
 
 #endif

@@ -41,6 +41,23 @@ att_status att_ensemble_check(const att_model *model, att_model *const *ensemble
     return ATT_OK;
 }
 
+att_status att_ensemble_error(att_status status, size_t index, att_error *err)
+{
+    if (status != ATT_BAD_INPUT || !err)
+        return status;
+    att_error inner = *err;
+    att_fail(err, status, NULL, "model %zu: %.700s", index + 1, inner.message);
+    err->line = inner.line;
+    return status;
+}
+
+/* An error of layers (model/layer_check.h) in an ensemble names the model. */
+static att_status name_model(att_status status, const att_session *session, size_t index,
+                             att_error *err)
+{
+    return session->count > 1 ? att_ensemble_error(status, index, err) : status;
+}
+
 /* ---- opening and closing */
 
 static att_status open_decoders(att_session *session, const att_model *model,
@@ -96,7 +113,7 @@ att_status att_session_start(att_session *session, const att_sources *sources, b
 {
     for (size_t i = 0; i < session->count; i++) {
         session->decoders[i]->want_attention = want_attention;
-        ATT_TRY(att_decoder_start(session->decoders[i], sources, err));
+        ATT_TRY(name_model(att_decoder_start(session->decoders[i], sources, err), session, i, err));
     }
     return ATT_OK;
 }
@@ -163,9 +180,11 @@ static att_status average_log_probs(att_session *e, int64_t rows, att_error *err
 att_status att_session_advance(att_session *session, int64_t rows, const int32_t *tokens,
                                const int64_t *order, att_decoder_output *out, att_error *err)
 {
-    for (size_t i = 0; i < session->count; i++)
-        ATT_TRY(
-            att_decoder_step(session->decoders[i], rows, tokens, order, &session->outputs[i], err));
+    for (size_t i = 0; i < session->count; i++) {
+        att_status status =
+            att_decoder_step(session->decoders[i], rows, tokens, order, &session->outputs[i], err);
+        ATT_TRY(name_model(status, session, i, err));
+    }
     size_t attending = 0;
     while (attending + 1 < session->count && !session->outputs[attending].attention)
         attending++;

@@ -33,6 +33,9 @@ struct att_session {
 att_status att_ensemble_check(const att_model *model, att_model *const *ensemble, size_t count,
                               att_error *err);
 
+/* Names model `index`, from 0, in an error of one model of an ensemble. */
+att_status att_ensemble_error(att_status status, size_t index, att_error *err);
+
 /* As att_session_new(), for a model of any type, classifiers included. */
 att_status att_session_open(att_session **out, const att_model *model, att_model *const *ensemble,
                             size_t ensemble_count, att_error *err);

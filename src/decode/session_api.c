@@ -50,7 +50,8 @@ att_status att_session_new(att_session **out, const att_model *model,
     ATT_TRY(att_session_open(&session, model, all.ensemble, all.ensemble_count, err));
     session->want_attention = all.attention;
     session->want_hidden = all.hidden_states;
-    session->max_source_length = att_max_input_length(model, all.ensemble, all.ensemble_count, 0);
+    session->max_source_length =
+        att_input_limit_of(model, all.ensemble, all.ensemble_count, -1).max_length;
     att_status status = set_start_token(session, err);
     if (status == ATT_OK)
         *out = session;

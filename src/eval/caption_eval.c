@@ -160,12 +160,28 @@ static att_status sum_per_image(caption_evaluation *a, att_error *err)
     return ATT_OK;
 }
 
+/* Replaces the number of an image in `line` by the line of its first caption. */
+static att_status error_at_caption(att_status status, const caption_evaluation *a, att_error *err)
+{
+    const image_captions *all = &a->images;
+    if (status != ATT_BAD_INPUT || !err || err->line == 0)
+        return status;
+    for (int64_t i = 0; i < all->count; i++)
+        if (all->image[i] == err->line - 1) {
+            err->line = (int)a->corpus->line_numbers[all->pair[all->first[i]]];
+            break;
+        }
+    return status;
+}
+
 static att_status caption_all(caption_evaluation *a, att_error *err)
 {
     const image_captions *all = &a->images;
     for (int64_t at = 0; at < all->count; at += ATT_IMAGE_BATCH_SIZE) {
         int64_t rows = att_min_i64(all->count - at, ATT_IMAGE_BATCH_SIZE);
-        ATT_TRY(att_image_batches_run(&a->image_batches, all->image + at, rows, NULL, NULL, err));
+        ATT_TRY(error_at_caption(
+            att_image_batches_run(&a->image_batches, all->image + at, rows, NULL, NULL, err), a,
+            err));
         for (int64_t r = 0; r < rows; r++)
             ATT_TRY(record_output(a, r, at + r, err));
         if (a->options->on_batch && !a->options->on_batch(a->options->context))

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "decode/session.h"
 #include "metrics/bootstrap.h"
 #include "eval/corpus_eval.h"
 #include "eval/classifier_predict.h"
@@ -70,15 +71,19 @@ static att_status run_eval(classifier_eval *out, const att_model *model, const a
 {
     const att_data_read_options reading = { .path = call->path,
                                             .settings = model->settings,
+                                            .recorded_data = call->options.recorded_data,
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab };
     att_corpus corpus;
     att_corpus_predictions predicted = { 0 };
+    ATT_TRY(att_ensemble_check(model, call->decoding.ensemble, call->decoding.ensemble_count, err));
     ATT_TRY(att_data_read(&corpus, &reading, err));
     att_status status = att_corpus_eval_warnings(notes, call->path, &corpus, err);
     if (status == ATT_OK)
-        status = att_corpus_predict(&predicted, model, call->decoding.ensemble,
-                                    call->decoding.ensemble_count, &corpus, err);
+        status = att_evaluation_name_file(
+            att_corpus_predict(&predicted, model, call->decoding.ensemble,
+                               call->decoding.ensemble_count, &corpus, err),
+            call->path, err);
     if (status == ATT_OK)
         status = compute_metrics(out, &predicted.predictions, err);
     if (status == ATT_OK)

@@ -8,11 +8,14 @@
 #include <string.h>
 
 static att_status predict_batch(att_corpus_predictions *out, att_classifier *classifier,
-                                const att_batch *batch, att_error *err)
+                                const att_batch *batch, const int64_t *line_numbers, att_error *err)
 {
     const att_sources sources = att_batch_sources(batch);
     att_classifier_output rows;
-    ATT_TRY(att_classifier_run(classifier, &sources, false, &rows, err));
+    att_status status = att_classifier_run(classifier, &sources, false, &rows, err);
+    if (status == ATT_BAD_INPUT && err && err->line > 0)
+        err->line = line_numbers ? (int)line_numbers[batch->pair_index[err->line - 1]] : 0;
+    ATT_TRY(status);
     for (int64_t r = 0; r < batch->rows; r++)
         memcpy(out->log_probs + batch->pair_index[r] * rows.labels,
                rows.log_probs + r * rows.labels, (size_t)rows.labels * sizeof *out->log_probs);
@@ -20,11 +23,11 @@ static att_status predict_batch(att_corpus_predictions *out, att_classifier *cla
 }
 
 static att_status predict_batches(att_corpus_predictions *out, att_classifier *classifier,
-                                  att_batches *batches, att_error *err)
+                                  att_batches *batches, const int64_t *line_numbers, att_error *err)
 {
     att_batches_start_sequential(batches);
     for (int64_t i = 0; i < att_batches_count(batches); i++)
-        ATT_TRY(predict_batch(out, classifier, att_batches_get(batches, i), err));
+        ATT_TRY(predict_batch(out, classifier, att_batches_get(batches, i), line_numbers, err));
     return ATT_OK;
 }
 
@@ -65,7 +68,7 @@ att_status att_corpus_predict(att_corpus_predictions *out, const att_model *mode
     if (status == ATT_OK)
         status = att_data_batches(&batches, corpus, settings, settings->batch_tokens, 0, err);
     if (status == ATT_OK)
-        status = predict_batches(out, classifier, batches, err);
+        status = predict_batches(out, classifier, batches, corpus->line_numbers, err);
     att_batches_free(batches);
     att_classifier_free(classifier);
     return status;

@@ -9,6 +9,7 @@
 #include "eval/ensemble_loss.h"
 #include "eval/caption_eval.h"
 #include "data/data.h"
+#include "model/layer_check.h"
 
 #include <string.h>
 
@@ -41,6 +42,7 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
         att_model_loss(e->model, e->tape, batch, e->carried_state.width > 0 ? &loss_options : NULL,
                        &result);
         ATT_TRY(att_tape_status(e->tape, err));
+        ATT_TRY(att_layer_check_losses(e->tape, &result, batch->rows, err));
     }
     e->metrics->loss += result.loss;
     e->metrics->steps += result.tokens;
@@ -51,6 +53,17 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
                                                       .steps = e->rows[r].tokens,
                                                       .correct_steps = e->rows[r].correct });
     return ATT_OK;
+}
+
+/* Replaces the row of a batch in `line` by the line of its pair in the file. */
+static att_status error_at_pair(att_status status, const evaluation *e, const att_batch *batch,
+                                att_error *err)
+{
+    bool is_text = att_model_type_get(e->model) == ATT_MODEL_LM; /* one pair: it has no lines */
+    const int64_t *lines = is_text ? NULL : e->corpus->line_numbers;
+    if (status == ATT_BAD_INPUT && err && err->line > 0)
+        err->line = lines ? (int)lines[batch->pair_index[err->line - 1]] : 0;
+    return status;
 }
 
 /* Stores an output as text. */
@@ -106,9 +119,9 @@ static att_status eval_batches(evaluation *e, const att_corpus_eval_options *opt
     att_batches_start_sequential(e->batches);
     for (int64_t i = 0; i < att_batches_count(e->batches); i++) {
         const att_batch *batch = att_batches_get(e->batches, i);
-        ATT_TRY(eval_teacher_forced(e, batch, err));
+        ATT_TRY(error_at_pair(eval_teacher_forced(e, batch, err), e, batch, err));
         if (e->search)
-            ATT_TRY(eval_outputs(e, batch, err));
+            ATT_TRY(error_at_pair(eval_outputs(e, batch, err), e, batch, err));
         if (options->on_batch && !options->on_batch(options->context))
             return ATT_OK;
         ATT_TRY(att_progress_check(err));

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "model/layer_check.h"
 #include "model/log_softmax.h"
 
 /* The rows of the batch whose references have not ended yet. */
@@ -53,7 +54,10 @@ static att_status run_steps(teacher_forcing *f, att_loss_result *result, att_ses
     for (int64_t t = 0; t < batch->target_length; t++) {
         att_decoder_output decoded;
         keep_unfinished_rows(f, t);
-        ATT_TRY(att_session_advance(session, f->rows, f->tokens, f->order, &decoded, err));
+        att_status status =
+            att_session_advance(session, f->rows, f->tokens, f->order, &decoded, err);
+        att_layer_error_line(status, f->batch_row, err);
+        ATT_TRY(status);
         accumulate_step(result, f, t, decoded.log_probs, session->vocab_size);
     }
     return ATT_OK;

@@ -3,9 +3,11 @@
 #include "eval/evaluation.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "base/string.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const example_file = "<examples>", *const feature_file = "<features>";
@@ -86,6 +88,14 @@ att_status att_evaluation_open(att_evaluation *call, att_model_type type, const 
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "expected features in a file or in memory, found both");
     return mount_examples(call, type, err);
+}
+
+att_status att_evaluation_name_file(att_status status, const char *path, att_error *err)
+{
+    if (status == ATT_BAD_INPUT && err && !err->place[0])
+        snprintf(err->place, sizeof err->place, "%s",
+                 path ? att_file_display_name(path) : "validation");
+    return status;
 }
 
 att_status att_evaluation_close(att_evaluation *call, att_status status, att_error *err)

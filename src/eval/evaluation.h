@@ -23,4 +23,8 @@ att_status att_evaluation_open(att_evaluation *call, att_model_type type, const 
                                const att_eval_options *options, att_error *err);
 att_status att_evaluation_close(att_evaluation *call, att_status status, att_error *err);
 
+/* Names the data in an error of a model on it, which has no place yet. A NULL path: the validation
+ * data of training. */
+att_status att_evaluation_name_file(att_status status, const char *path, att_error *err);
+
 #endif

@@ -65,9 +65,10 @@ static att_status add_models(ensemble_losses *all, const att_model *model,
         return att_fail_memory(err);
     for (int64_t i = 0; i < all->count; i++)
         all->likelihood[i] = -INFINITY;
-    ATT_TRY(add_model(all, model, text, err));
-    for (size_t i = 0; i < ensemble_count; i++)
-        ATT_TRY(add_model(all, ensemble[i], text, err));
+    for (size_t i = 0; i <= ensemble_count; i++) {
+        att_status status = add_model(all, i == 0 ? model : ensemble[i - 1], text, err);
+        ATT_TRY(att_ensemble_error(status, i, err));
+    }
     return ATT_OK;
 }
 
@@ -77,7 +78,6 @@ static att_status eval_ensemble(att_lm_eval *out, const att_model *model,
                                 att_model *const *ensemble, size_t ensemble_count,
                                 const att_corpus *text, att_error *err)
 {
-    ATT_TRY(att_ensemble_check(model, ensemble, ensemble_count, err));
     ensemble_losses all = { .count = text->stats.target.tokens - 1 };
     all.losses = att_alloc((size_t)all.count, sizeof *all.losses);
     all.likelihood = att_alloc((size_t)all.count, sizeof *all.likelihood);
@@ -111,10 +111,13 @@ static att_status evaluate(att_lm_eval *out, const att_model *model, const att_e
 {
     const att_data_read_options reading = { .path = call->path,
                                             .settings = model->settings,
+                                            .recorded_data = call->options.recorded_data,
                                             .target_vocab = model->target_vocab };
     att_corpus text;
+    ATT_TRY(att_ensemble_check(model, call->decoding.ensemble, call->decoding.ensemble_count, err));
     ATT_TRY(att_data_read(&text, &reading, err));
-    att_status status = run_eval(out, model, &call->decoding, &text, err);
+    att_status status = att_evaluation_name_file(run_eval(out, model, &call->decoding, &text, err),
+                                                 call->path, err);
     if (status == ATT_OK)
         status = att_corpus_eval_warnings(notes, call->path, &text, err);
     att_corpus_free(&text);

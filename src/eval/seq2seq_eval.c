@@ -8,6 +8,7 @@
 #include "base/math.h"
 #include "base/minmax.h"
 #include "base/options.h"
+#include "decode/session.h"
 #include "metrics/bootstrap.h"
 #include "eval/caption_eval.h"
 #include "eval/evaluation.h"
@@ -51,7 +52,8 @@ static att_status get_data(att_corpus *out, const att_model *model, const char *
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab,
                                             .keep_target_text = eval->metric_count > 0,
-                                            .features = eval->features };
+                                            .features = eval->features,
+                                            .recorded_data = eval->recorded_data };
     return att_data_read(out, &options, err);
 }
 
@@ -221,9 +223,11 @@ static att_status run_eval(seq2seq_eval *m, att_error *err)
 static att_status evaluate(att_seq2seq_eval *out, att_metric_scores **scores, seq2seq_eval *m,
                            const char *path, att_string *notes, att_error *err)
 {
+    const att_decoding_options *decoding = m->options->decoding;
+    ATT_TRY(att_ensemble_check(m->model, decoding->ensemble, decoding->ensemble_count, err));
     ATT_TRY(get_data(&m->corpus, m->model, path, m->options, err));
     ATT_TRY(att_corpus_eval_warnings(notes, path, &m->corpus, err));
-    ATT_TRY(run_eval(m, err));
+    ATT_TRY(att_evaluation_name_file(run_eval(m, err), path, err));
     ATT_TRY(score_tokens(out, m, err));
     if (!scores)
         return ATT_OK;

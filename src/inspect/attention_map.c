@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "model/layer_check.h"
 
 #include <string.h>
 
@@ -91,7 +92,8 @@ static att_status run_model(att_attention_capture *l, att_error *err)
         (void)att_transformer_decode(&run, target);
     }
     l->attention = att_attention_op_weights(l->tape, l->probe.attention);
-    return att_tape_status(l->tape, err);
+    ATT_TRY(att_tape_status(l->tape, err));
+    return att_layer_check(l->tape, err);
 }
 
 att_status att_attention_capture_run(att_attention_capture *capture, const att_model *model,

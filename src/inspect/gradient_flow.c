@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "inspect/unit_states.h"
+#include "model/layer_check.h"
 
 #include <math.h>
 
@@ -35,6 +36,7 @@ static att_node *step_layer(unrolled_pass *w, int index, int64_t t, att_node *x,
     att_node *rnn =
         att_rnn_layer_run(layer, w->tape, x, &(att_rnn_layer_input){ .initial_state = *state });
     w->state_deltas[index][t] = att_tape_variable(w->tape, 2, shape, NULL);
+    att_tape_name_layer(w->tape, rnn, "layer", index + 1);
     *state = att_add(w->tape, att_rnn_final_state(w->tape, rnn), w->state_deltas[index][t]);
     att_node *hidden = att_slice(w->tape, *state, 0, layer->hidden_size);
     return att_reshape(w->tape, hidden, 3, (int64_t[]){ 1, 1, layer->hidden_size });
@@ -49,6 +51,7 @@ static att_node *run_text(unrolled_pass *w)
     att_node *x = NULL;
     for (int64_t t = 0; t < w->count; t++) {
         x = att_embedding_run(&embedding, w->tape, 1, 1, w->encoding->ids.items + t, t);
+        att_tape_name_layer(w->tape, x, "embedding", 0);
         for (int i = 0; i < w->stack->layers; i++)
             x = step_layer(w, i, t, x, &state[i]);
     }
@@ -74,11 +77,27 @@ static att_status make_curves(att_gradient_flow *out, const unrolled_pass *w, at
             att_arena_printf(&out->arena, "%s, layer %d", names[w->stack->layer[i]->cell], i + 1);
         if (!values || !name)
             return att_fail_memory(err);
-        for (int64_t t = 0; t < w->count; t++)
+        for (int64_t t = 0; t < w->count; t++) {
             values[t] = gradient_norm(w->state_deltas[i][t]);
+            if (!isfinite(values[t]))
+                return att_fail(err, ATT_BAD_INPUT, NULL,
+                                "layer %d: its gradient at token %lld is not finite; the weights "
+                                "of the model are too large or damaged",
+                                i + 1, (long long)t + 1);
+        }
         out->curves[i] = (att_curve){ name, values };
     }
     return ATT_OK;
+}
+
+static att_status check_loss(const att_tape *tape, double loss, att_error *err)
+{
+    ATT_TRY(att_layer_check(tape, err));
+    if (isfinite(loss))
+        return ATT_OK;
+    att_status status = att_layer_fail(tape, 0, 1, -loss, err);
+    att_layer_error_line(status, NULL, err);
+    return status;
 }
 
 static att_status compute_gradients(att_gradient_flow *out, const att_model *model,
@@ -100,6 +119,7 @@ static att_status compute_gradients(att_gradient_flow *out, const att_model *mod
     att_node *last =
         att_cross_entropy(w->tape, logits, w->encoding->ids.items + w->count, 0, &loss);
     ATT_TRY(att_tape_status(w->tape, err));
+    ATT_TRY(check_loss(w->tape, (double)loss, err));
     ATT_TRY(att_tape_backward(w->tape, last, 1, err));
     out->loss = (double)loss;
     return make_curves(out, w, err);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/minmax.h"
 #include "base/progress.h"
+#include "model/layer_check.h"
 
 #include <string.h>
 
@@ -70,6 +71,7 @@ static att_node *run_layer(state_reader *r, int index, att_node *x)
                                     layer->hidden_size, layer->hidden_size);
         signal = att_activate(r->tape, cells, ATT_ACTIVATION_TANH);
     }
+    att_tape_name_layer(r->tape, signal, "layer", index + 1);
     if (end && signal) {
         memcpy(r->carried_states[index], end->value, (size_t)(shape[0] * width) * sizeof(float));
         r->values[index] = signal->value;
@@ -118,9 +120,11 @@ static att_status read_chunk(state_reader *r, int64_t first, int64_t count, att_
     att_tape_begin(r->tape, false, 0, 0);
     att_node *x =
         att_embedding_run(&r->stack->embedding, r->tape, r->options->count, count, r->ids, first);
+    att_tape_name_layer(r->tape, x, "embedding", 0);
     for (int i = 0; i < r->stack->layers; i++)
         x = run_layer(r, i, x);
     ATT_TRY(att_tape_status(r->tape, err));
+    ATT_TRY(att_layer_check(r->tape, err));
     emit_chunk(r, first, count);
     return ATT_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "model/layer_check.h"
 #include "model/log_softmax.h"
 
 #include <assert.h>
@@ -95,8 +96,11 @@ static att_node *compute_logits(const att_classifier_network *parts, att_tape *t
         return NULL;
     parts->encode(parts, tape, sources, &read);
     att_node *sentence = att_pooling_run(&parts->pooling, tape, &read, weights);
+    att_tape_name_layer(tape, sentence, "pooling", 0);
     sentence = att_dropout(tape, sentence, parts->dropout, DROPOUT_SENTENCE);
-    return att_linear_layer_run(&parts->output, tape, sentence, ATT_ACTIVATION_NONE);
+    return att_tape_name_layer(
+        tape, att_linear_layer_run(&parts->output, tape, sentence, ATT_ACTIVATION_NONE),
+        "output layer", 0);
 }
 
 /* ---- loss */
@@ -107,6 +111,8 @@ static void accumulate_loss(att_loss_result *result, const att_node *scores, con
     int64_t rows = scores->shape[0], labels = scores->shape[1];
     for (int64_t r = 0; r < rows; r++) {
         result->loss += (double)losses[r];
+        if (result->rows)
+            result->rows[r].loss += (double)losses[r];
         result->correct += att_argmax(scores->value + r * labels, labels) == targets[r];
     }
     result->tokens += rows;
@@ -207,9 +213,11 @@ att_status att_classifier_start(att_decoder *decoder, const att_sources *sources
     const att_classifier_network *parts = model->network;
     att_tape *tape = decoder->tape;
     const float *weights = NULL;
+    const att_sources *prepared = prepare_sources(parts, tape, sources, NULL, NULL);
     att_node *scores =
-        compute_logits(parts, tape, prepare_sources(parts, tape, sources, NULL, NULL),
-                       decoder->want_attention ? &weights : NULL);
+        compute_logits(parts, tape, prepared, decoder->want_attention ? &weights : NULL);
+    ATT_TRY(att_tape_status(tape, err));
+    ATT_TRY(att_layer_check_encoded(tape, prepared, err));
     if (model->temperature != 1)
         scores = att_scale(tape, scores, (float)(1 / model->temperature));
     const float *log_probs = att_log_softmax(tape, scores);

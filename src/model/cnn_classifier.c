@@ -27,10 +27,12 @@ static void encode_sentences(const att_classifier_network *parts, att_tape *tape
     const cnn_encoder *encoder = parts->encoder;
     att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
                                     sources->ids, 0);
+    att_tape_name_layer(tape, x, "source embedding", 0);
     for (int i = 0; i < encoder->layers; i++) {
         if (i > 0)
             x = att_dropout(tape, x, encoder->dropout, DROPOUT_LAYER(i));
         x = att_text_cnn_run(&encoder->layer[i], tape, x, sources->lengths);
+        att_tape_name_layer(tape, x, "encoder layer", i + 1);
     }
     *out = att_classifier_padded_rows(tape, sources, x);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "kern/kern.h"
+#include "model/layer_check.h"
 #include "nn/squeezenet.h"
 #include "tape/ops.h"
 
@@ -52,6 +53,7 @@ static att_status classify(float *out, att_tape *tape, const att_image *image, a
     ATT_TRY(preprocess(&x, tape, image, err));
     const att_node *logits = att_squeezenet_run(tape, x, ATT_SQUEEZENET_LOGITS);
     ATT_TRY(att_tape_status(tape, err));
+    ATT_TRY(att_layer_check(tape, err));
     att_kernels_get()->softmax(out, logits->value, ATT_SQUEEZENET_LABELS);
     return ATT_OK;
 }
@@ -80,7 +82,9 @@ static att_status compute_features(att_tensor *out, const att_image_encoder *enc
         features =
             att_linear(tape, features, att_tape_param(tape, encoder->projection),
                        att_tape_param(tape, encoder->projection + 1), ATT_ACTIVATION_NONE, false);
+    att_tape_name_layer(tape, features, "projection", 0);
     ATT_TRY(att_tape_status(tape, err));
+    ATT_TRY(att_layer_check(tape, err));
     ATT_TRY(
         att_tensor_new(out, ATT_F32, 3, (int64_t[]){ GRID, GRID, encoder->feature_depth }, err));
     memcpy(out->data, features->value, (size_t)features->count * sizeof(float));

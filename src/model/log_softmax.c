@@ -3,7 +3,10 @@
 
 #include "base/parallel.h"
 #include "kern/kern.h"
+#include "model/layer_check.h"
 #include "tape/op.h"
+
+#include <math.h>
 
 int32_t att_argmax(const float *scores, int64_t count)
 {
@@ -18,24 +21,34 @@ typedef struct log_softmax_job {
     float *to;
     const float *from;
     size_t width;
+    float *log_sum_exp; /* [rows] finite unless a logit is NaN or +inf, or all of a row are -inf */
 } log_softmax_job;
 
 static void log_softmax_rows(void *context, int64_t begin, int64_t end)
 {
     const log_softmax_job *job = context;
     for (int64_t r = begin; r < end; r++)
-        att_kernels_get()->log_softmax(job->to + (size_t)r * job->width,
-                                       job->from + (size_t)r * job->width, job->width);
+        job->log_sum_exp[r] = att_kernels_get()->log_softmax(
+            job->to + (size_t)r * job->width, job->from + (size_t)r * job->width, job->width);
 }
 
-const float *att_log_softmax(att_tape *tape, const att_node *scores)
+const float *att_log_softmax(att_tape *tape, att_node *scores)
 {
     enum { GRAIN = 1 << 14 }; /* logits per parallel task */
-    float *log_probs = scores ? att_tape_alloc(tape, scores->count, sizeof *log_probs) : NULL;
-    if (!log_probs)
+    if (!scores)
         return NULL;
-    int64_t width = att_node_last_dim(scores);
-    log_softmax_job job = { log_probs, scores->value, (size_t)width };
-    att_parallel_for(att_node_rows(scores), 1 + GRAIN / width, log_softmax_rows, &job);
+    int64_t width = att_node_last_dim(scores), rows = att_node_rows(scores);
+    float *log_probs = att_tape_alloc(tape, scores->count, sizeof *log_probs);
+    float *log_sum_exp = att_tape_alloc(tape, rows, sizeof *log_sum_exp);
+    if (!log_probs || !log_sum_exp)
+        return NULL;
+    log_softmax_job job = { log_probs, scores->value, (size_t)width, log_sum_exp };
+    att_parallel_for(rows, 1 + GRAIN / width, log_softmax_rows, &job);
+    att_tape_name_layer(tape, scores, "output layer", 0);
+    for (int64_t r = 0; r < rows; r++)
+        if (!isfinite(log_sum_exp[r])) {
+            att_layer_fail(tape, r, rows, (double)log_sum_exp[r], att_tape_error(tape));
+            return NULL;
+        }
     return log_probs;
 }

@@ -207,7 +207,8 @@ typedef struct att_decoder_output {
 att_status att_decoder_new(att_decoder **out, const att_model *model, att_error *err);
 void att_decoder_free(att_decoder *decoder);
 
-/* Encodes the sources; row r of the first step continues source r. */
+/* Encodes the sources; row r of the first step continues source r. Where the result for a row is
+ * not finite, err->line is that row, from 1 (layer_check.h); likewise in a step. */
 att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err);
 
 /* Feeds one token per row (first ATT_ID_BOS) and computes the log-probabilities of the next. Row r

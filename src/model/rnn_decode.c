@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "model/layer_check.h"
 
 #include <assert.h>
 #include <string.h>
@@ -121,6 +122,7 @@ att_status att_rnn_decoder_start(att_decoder *decoder, const att_sources *source
     att_rnn_decoder pass = { .network = decoder->model->network, .tape = decoder->tape };
     pass.network->encode(&pass, sources);
     ATT_TRY(att_tape_status(decoder->tape, err));
+    ATT_TRY(att_layer_check_encoded(decoder->tape, sources, err));
     s->sources = sources->rows;
     s->length = sources->length;
     for (int64_t r = 0; r < sources->rows; r++) {
@@ -200,7 +202,7 @@ att_status att_rnn_decoder_step(att_decoder *decoder, int64_t rows, const int32_
     if (from)
         restore_decoder(&pass, s, from);
     att_node *readout = att_rnn_decoder_run(&pass, tokens, 1);
-    const att_node *scores = att_rnn_decoder_logits(&pass, readout, pass.position - 1);
+    att_node *scores = att_rnn_decoder_logits(&pass, readout, pass.position - 1);
     out->log_probs = att_log_softmax(decoder->tape, scores);
     out->attention = pass.want_attention && pass.attention ? pass.attention->value : NULL;
     out->attention_maps = out->heads = 1;

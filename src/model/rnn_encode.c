@@ -26,6 +26,7 @@ void att_rnn_encode_tokens(att_rnn_decoder *pass, const att_sources *sources)
     if (parts->has_attention)
         pass->memory.keys =
             att_decoder_attention_keys(&parts->attention, tape, pass->memory.values);
+    att_tape_name_layer(tape, pass->memory.keys, "decoder attention", 0);
     if (parts->fixed_context)
         pass->encoder_final_state = att_slice(tape, ends.last_layer, 0, parts->hidden_size);
 }
@@ -52,8 +53,10 @@ static att_node *initial_state(const att_rnn_network *parts, att_tape *tape, int
                                att_node *mean)
 {
     if (parts->image_init)
-        return att_linear_layer_run(&parts->image_init_layers[layer], tape, mean,
-                                    ATT_ACTIVATION_TANH);
+        return att_tape_name_layer(
+            tape,
+            att_linear_layer_run(&parts->image_init_layers[layer], tape, mean, ATT_ACTIVATION_TANH),
+            "initial state of decoder layer", layer + 1);
     int64_t width = att_rnn_cell_states(parts->decoder[layer].cell) * parts->hidden_size;
     return mean ? att_tape_input(tape, 2, (int64_t[]){ mean->shape[0], width }, NULL) : NULL;
 }
@@ -71,6 +74,7 @@ void att_rnn_encode_image(att_rnn_decoder *pass, const att_sources *sources)
         pass->state[i] = initial_state(parts, tape, i, mean);
     if (parts->has_attention)
         pass->memory.keys = att_decoder_attention_keys(&parts->attention, tape, cells);
+    att_tape_name_layer(tape, pass->memory.keys, "decoder attention", 0);
     if (parts->fixed_context)
         pass->encoder_final_state = mean;
 }

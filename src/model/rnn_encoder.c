@@ -81,12 +81,14 @@ static att_node *concat_final_states(att_tape *tape, att_node *forward, att_node
 }
 
 /* The initial state of a decoder layer from the final states of an encoder layer. */
-static att_node *apply_bridge(const att_rnn_encoder_layer *layer, att_tape *tape, att_node *end)
+static att_node *apply_bridge(const att_rnn_encoder_layer *layer, int index, att_tape *tape,
+                              att_node *end)
 {
     if (layer->bridge_w == ATT_NO_PARAM)
         return end;
-    return att_linear(tape, end, att_tape_param(tape, layer->bridge_w),
-                      att_tape_param(tape, layer->bridge_b), ATT_ACTIVATION_NONE, false);
+    end = att_linear(tape, end, att_tape_param(tape, layer->bridge_w),
+                     att_tape_param(tape, layer->bridge_b), ATT_ACTIVATION_NONE, false);
+    return att_tape_name_layer(tape, end, "bridge of encoder layer", index + 1);
 }
 
 /* Runs one layer over x: its hidden states. */
@@ -99,14 +101,16 @@ static att_node *run_layer(const att_rnn_encoder *encoder, att_tape *tape, att_n
     att_node *forward_end = att_rnn_final_state(tape, forward);
     if (!encoder->bidirectional) {
         ends->last_layer = ends->decoder_init[index] = forward_end;
-        return forward;
+        return att_tape_name_layer(tape, forward, "encoder layer", index + 1);
     }
     att_node *backward = att_rnn_layer_run(
         &layer->backward, tape, x, &(att_rnn_layer_input){ .lengths = lengths, .reverse = true });
+    att_tape_name_layer(tape, forward, "encoder layer", index + 1);
+    att_tape_name_layer(tape, backward, "encoder layer", index + 1);
     ends->last_layer =
         concat_final_states(tape, forward_end, att_rnn_final_state(tape, backward),
                             layer->forward.hidden_size, att_rnn_cell_states(layer->forward.cell));
-    ends->decoder_init[index] = apply_bridge(layer, tape, ends->last_layer);
+    ends->decoder_init[index] = apply_bridge(layer, index, tape, ends->last_layer);
     return att_concat(tape, (att_node *[]){ forward, backward }, 2);
 }
 
@@ -115,6 +119,7 @@ att_node *att_rnn_encoder_run(const att_rnn_encoder *encoder, att_tape *tape,
 {
     att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
                                     sources->ids, 0);
+    att_tape_name_layer(tape, x, "source embedding", 0);
     for (int i = 0; i < encoder->layers; i++) {
         if (i > 0)
             x = att_dropout(tape, x, encoder->dropout, att_dropout_stream(ATT_DROPOUT_LAYER, i));

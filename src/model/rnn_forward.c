@@ -19,6 +19,7 @@ static att_node *run_layers(att_rnn_decoder *pass, att_node *x, const int64_t *l
         x = att_rnn_layer_run(
             &parts->decoder[i], pass->tape, x,
             &(att_rnn_layer_input){ .initial_state = pass->state[i], .lengths = lengths });
+        att_tape_name_layer(pass->tape, x, "decoder layer", i + 1);
         pass->state[i] = att_rnn_final_state(pass->tape, x);
     }
     return x;
@@ -34,7 +35,7 @@ static att_node *compute_context(att_rnn_decoder *pass, att_node *query, int64_t
     att_decoder_attention_run(&pass->network->attention, pass->tape, &pass->memory, query, &step);
     pass->coverage = step.coverage;
     pass->attention = step.weights;
-    return step.context;
+    return att_tape_name_layer(pass->tape, step.context, "decoder attention", 0);
 }
 
 /* The attentional hidden state (handout 003), or the hidden state itself. */
@@ -78,6 +79,7 @@ static att_node *run_steps(att_rnn_decoder *pass, const int32_t *tokens, int64_t
     pass->attention = NULL;
     att_node *x = att_embedding_run(&parts->target_embedding, tape, pass->rows, count, tokens,
                                     pass->position);
+    att_tape_name_layer(tape, x, "target embedding", 0);
     if (parts->context_at_input)
         x = att_concat(tape, (att_node *[]){ x, compute_context(pass, state_query(pass), count) },
                        2);
@@ -85,6 +87,7 @@ static att_node *run_steps(att_rnn_decoder *pass, const int32_t *tokens, int64_t
         x = att_concat(tape, (att_node *[]){ x, previous_readout(pass) }, 2);
     pass->hidden = run_layers(pass, x, count > 1 ? pass->lengths : NULL);
     att_node *readout = compute_readout(pass, pass->hidden, count);
+    att_tape_name_layer(tape, readout, "readout", 0);
     pass->position += count;
     if (parts->readout_at_input)
         pass->readout = readout;
@@ -167,7 +170,8 @@ att_node *att_rnn_decoder_logits(const att_rnn_decoder *pass, att_node *readouts
     bool tied = parts->output_w == ATT_NO_PARAM;
     att_node *x = att_dropout(tape, readouts, parts->dropout,
                               att_dropout_stream(ATT_DROPOUT_OUTPUT, 0) + (uint64_t)first);
-    return att_linear(tape, x,
-                      att_tape_param(tape, tied ? parts->target_embedding.table : parts->output_w),
-                      att_tape_param(tape, parts->output_b), ATT_ACTIVATION_NONE, tied);
+    att_node *table = att_tape_param(tape, tied ? parts->target_embedding.table : parts->output_w);
+    x = att_linear(tape, x, table, att_tape_param(tape, parts->output_b), ATT_ACTIVATION_NONE,
+                   tied);
+    return att_tape_name_layer(tape, x, "output layer", 0);
 }

@@ -5,6 +5,7 @@
  * A language model has a limited context, and a text may be longer. When the context is full, the
  * rows start again with the last half of it: so a token costs at most two steps on average, however
  * long the text, and positions stay in the range that was trained. */
+#include "model/layer_check.h"
 #include "model/log_softmax.h"
 #include "model/transformer.h"
 #include "nn/rows_by_source.h"
@@ -117,6 +118,7 @@ static att_status encode_sources(att_decoder *decoder, const att_sources *source
     att_transformer_pass pass = { .network = decoder->model->network, .tape = decoder->tape };
     pass.network->encode(&pass, sources);
     ATT_TRY(att_tape_status(decoder->tape, err));
+    ATT_TRY(att_layer_check_encoded(decoder->tape, sources, err));
     return save_cross_kv(decoder->state, &pass, err);
 }
 

@@ -58,8 +58,10 @@ static att_node *run_encoder(att_transformer_pass *pass, att_node *x,
         x = att_sublayer_end(&layer->self_sublayer, tape, x,
                              att_multihead_attention_output(&layer->self, tape, seen));
         x = att_transformer_layer_ffn(layer, tape, x);
+        att_tape_name_layer(tape, x, "encoder layer", i + 1);
     }
-    return att_norm_layer_run(&parts->encoder_norm, tape, x);
+    x = att_norm_layer_run(&parts->encoder_norm, tape, x);
+    return att_tape_name_layer(tape, x, "encoder norm", 0);
 }
 
 /* Keys and values of the encoder output for the cross attention of each decoder layer. */
@@ -67,9 +69,11 @@ static void project_cross_kv(att_transformer_pass *pass, att_node *x)
 {
     if (pass->probe)
         pass->probe->encoder_output = x;
-    for (int i = 0; i < pass->network->decoder_layers; i++)
+    for (int i = 0; i < pass->network->decoder_layers; i++) {
         pass->cross_kv[i] =
             att_multihead_attention_kv(&pass->network->decoder[i].cross, pass->tape, x);
+        att_tape_name_layer(pass->tape, pass->cross_kv[i], "decoder layer", i + 1);
+    }
 }
 
 att_node *att_transformer_run_encoder(att_transformer_pass *pass,
@@ -79,6 +83,7 @@ att_node *att_transformer_run_encoder(att_transformer_pass *pass,
         return NULL;
     att_node *x = att_embedding_run_packed(&pass->network->source_embedding, pass->tape,
                                            sources->tokens, sources->ids, sources->positions);
+    att_tape_name_layer(pass->tape, x, "source embedding", 0);
     return run_encoder(pass, x, sources);
 }
 
@@ -182,13 +187,16 @@ att_node *att_transformer_decode(att_transformer_pass *pass, const att_packed_se
         return NULL;
     att_node *x = att_embedding_run_packed(&parts->target_embedding, pass->tape, targets->tokens,
                                            targets->ids, targets->positions);
+    att_tape_name_layer(pass->tape, x, "target embedding", 0);
     for (int i = 0; i < parts->decoder_layers; i++) {
         x = self_attention(pass, i, x, targets);
         if (parts->has_encoder)
             x = cross_attention(pass, i, x);
         x = att_transformer_layer_ffn(&parts->decoder[i], pass->tape, x);
+        att_tape_name_layer(pass->tape, x, "decoder layer", i + 1);
     }
-    return att_norm_layer_run(&parts->decoder_norm, pass->tape, x);
+    x = att_norm_layer_run(&parts->decoder_norm, pass->tape, x);
+    return att_tape_name_layer(pass->tape, x, "decoder norm", 0);
 }
 
 att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pass *pass,

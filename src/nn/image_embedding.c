@@ -97,6 +97,7 @@ static att_node *run_conv_layers(const att_image_embedding *embedding, att_tape 
     for (int i = 0; i < embedding->conv_layers; i++) {
         x = att_conv2d(tape, x, att_tape_param(tape, embedding->conv[i].w),
                        att_tape_param(tape, embedding->conv[i].bias), &options);
+        att_tape_name_layer(tape, x, "image convolution", i + 1);
         x = att_max_pool2d(tape, x, POOL, POOL, false);
     }
     return x;
@@ -143,7 +144,8 @@ att_node *att_image_embedding_run(const att_image_embedding *embedding, att_tape
                    att_tape_param(tape, embedding->projection_bias), ATT_ACTIVATION_NONE, false);
     if (embedding->row_positions != ATT_NO_PARAM)
         x = att_add(tape, x, cell_positions(embedding, tape));
-    return att_activate(tape, x, ATT_ACTIVATION_TANH);
+    return att_tape_name_layer(tape, att_activate(tape, x, ATT_ACTIVATION_TANH), "image embedding",
+                               0);
 }
 
 att_node *att_image_embedding_mean(const att_image_embedding *embedding, att_tape *tape,

@@ -114,6 +114,8 @@ att_node *att_squeezenet_run(att_tape *tape, att_node *x, att_squeezenet_output 
             x = att_max_pool2d(tape, x, p->size, p->stride, true);
         else if (output == ATT_SQUEEZENET_FEATURES)
             return att_avg_pool2d(tape, x, p->size, p->size);
+        if (p->name)
+            att_tape_name_layer(tape, x, p->name, 0);
     }
     if (!x)
         return NULL;

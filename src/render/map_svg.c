@@ -7,6 +7,8 @@
 #include "render/svg_layout.h"
 
 #include "base/alloc.h"
+#include "base/arena.h"
+#include "base/error.h"
 #include "render/number.h"
 #include "render/svg.h"
 #include "text/display_width.h"
@@ -391,11 +393,48 @@ void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options 
     att_put(out, "</svg>\n");
 }
 
+/* The most cells on a side: a cell takes about 100 bytes, and a line of 3,000 characters would be a
+ * drawing of gigabytes that nothing opens. */
+static int64_t max_side(const att_map *map)
+{
+    enum { SIDE = 1000, CELLS = SIDE * SIDE };
+    int64_t side = SIDE;
+    while (side > 1 && map->panels > CELLS / (side * side))
+        side /= 2;
+    return side;
+}
+
+/* The title of a reduced map says so. NULL when memory is out. */
+static const char *reduced_title(const att_map *map, const att_map *shown, att_arena *arena)
+{
+    att_string text = { 0 };
+    att_writer out = att_writer_on(&text);
+    att_put(&out, map->title ? map->title : "");
+    att_put(&out, map->title ? ": " : "");
+    att_map_put_reduction(&out, map, shown, "×");
+    const char *title = att_writer_finish(&out, NULL) == ATT_OK
+                            ? att_arena_strndup(arena, text.data, text.length)
+                            : NULL;
+    att_string_free(&text);
+    return title;
+}
+
 att_status att_map_svg(att_string *text, const att_map *map, const att_render_options *options,
                        att_error *err)
 {
-    att_writer out = att_writer_on(text);
-    att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    att_map_put_svg(&out, map, &(att_svg_options){ .id = "map", .flat = options->flat });
-    return att_writer_finish(&out, err);
+    att_arena arena = { 0 };
+    att_map shown;
+    int64_t side = max_side(map);
+    bool ok = att_map_shrink(&shown, map, side, side, &arena);
+    if (ok && (shown.queries < map->queries || shown.keys < map->keys))
+        ok = (shown.title = reduced_title(map, &shown, &arena)) != NULL;
+    att_status status = ATT_OK;
+    if (ok) {
+        att_writer out = att_writer_on(text);
+        att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        att_map_put_svg(&out, &shown, &(att_svg_options){ .id = "map", .flat = options->flat });
+        status = att_writer_finish(&out, err);
+    }
+    att_arena_free(&arena);
+    return ok ? status : att_fail_memory(err);
 }

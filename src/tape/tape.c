@@ -15,7 +15,8 @@ struct att_tape {
     att_params *trained_params; /* the same; NULL: the tape is for inference and only reads them */
     att_memory_pool pool;
     att_node *last;
-    att_node **leaves; /* [params->count] of the parameters in use, else NULL */
+    att_node *first_layer, *last_layer; /* of the nodes with a name */
+    att_node **leaves;                  /* [params->count] of the parameters in use, else NULL */
     bool training;
     uint64_t seed, step;
     struct free_grad *free_grads; /* gradients of nodes whose backward is done */
@@ -64,7 +65,7 @@ void att_tape_begin(att_tape *tape, bool training, uint64_t seed, uint64_t step)
 {
     att_memory_pool_reset(&tape->pool);
     tape->error.status = ATT_OK;
-    tape->last = NULL;
+    tape->last = tape->first_layer = tape->last_layer = NULL;
     tape->leaves = NULL;
     tape->free_grads = NULL;
     tape->training = training;
@@ -310,6 +311,25 @@ att_node *att_tape_param(att_tape *tape, int index)
     node->grad = node->requires_grad ? params->grad + param->offset : NULL;
     tape->leaves[index] = node;
     return record(tape, node);
+}
+
+att_node *att_tape_name_layer(att_tape *tape, att_node *node, const char *layer, int number)
+{
+    if (!node || node->layer)
+        return node;
+    node->layer = layer;
+    node->layer_number = number;
+    if (tape->last_layer)
+        tape->last_layer->next_layer = node;
+    else
+        tape->first_layer = node;
+    tape->last_layer = node;
+    return node;
+}
+
+const att_node *att_tape_first_layer(const att_tape *tape)
+{
+    return tape->first_layer;
 }
 
 /* ---------------------------------------------------------------- operations */

@@ -32,6 +32,9 @@ struct att_node {
     const void *options; /* of the operation */
     void *saved;         /* what forward left for backward */
     att_node *prev;      /* the node recorded before this one */
+    const char *layer;   /* the layer whose output this is ("encoder layer"); NULL: none */
+    int layer_number;    /* from 1; 0: the layer has no number */
+    att_node *next_layer;
 };
 
 /* A tape for inference: it only reads the parameters, so that several tapes on several threads may
@@ -76,6 +79,14 @@ att_node *att_tape_variable(att_tape *tape, int rank, const int64_t *shape, cons
 /* The leaf of a parameter, the same node at every call. On a training tape its gradient is added to
  * params->grad. */
 att_node *att_tape_param(att_tape *tape, int index);
+
+/* Names a node as the output of a layer, for reports of values that are not finite
+ * (model/layer_check.h). `layer` is a string literal; a node keeps its first name. Returns the
+ * node, or NULL for NULL. */
+att_node *att_tape_name_layer(att_tape *tape, att_node *node, const char *layer, int number);
+
+/* The first of the named nodes, in the order of naming; next_layer leads to the others. */
+const att_node *att_tape_first_layer(const att_tape *tape);
 
 /* Adds scale times the gradient of the scalar `loss` to every node that requires one. At most once
  * per att_tape_begin(), because backward overwrites what forward saved. */

@@ -164,6 +164,17 @@ static bool continue_unless_stopped(void *context)
     return !request->stopped;
 }
 
+/* Names the step in an error of the model on the validation data: a value that is not finite. */
+static att_status error_at_step(att_status status, const att_training_state *state, att_error *err)
+{
+    if (status != ATT_BAD_INPUT || !err)
+        return status;
+    att_error inner = *err;
+    return att_fail(err, status, NULL,
+                    "step %lld: validation: %.600s; try a lower learning-rate or clip-norm",
+                    (long long)state->step, inner.message);
+}
+
 att_status att_training_validate(att_training *training, bool (*should_continue)(void *context),
                                  void *context, bool *done, bool *better, att_error *err)
 {
@@ -172,15 +183,11 @@ att_status att_training_validate(att_training *training, bool (*should_continue)
     const att_params *params = &training->model->params;
     att_validation validation;
     stop_request request = { should_continue, context, false };
-    ATT_TRY(eval_params(training, &validation, continue_unless_stopped, &request, err));
+    ATT_TRY(error_at_step(
+        eval_params(training, &validation, continue_unless_stopped, &request, err), state, err));
     *done = !request.stopped;
     if (request.stopped)
         return ATT_OK;
-    if (!isfinite(validation.loss))
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "step %lld: the validation loss is NaN or infinite; try a lower "
-                        "learning-rate or clip-norm",
-                        (long long)state->step);
     if (settings->average_checkpoints > 0)
         snapshot_params(training->snapshots +
                             (size_t)(state->history_count % settings->average_checkpoints) *

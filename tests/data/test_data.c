@@ -173,6 +173,7 @@ static void the_validation_of_a_model_is_read_by_its_vocabularies(void **state)
     att_settings *settings = settings_of(given);
     att_corpus valid;
     const att_data_read_options options = { .settings = settings,
+                                            .recorded_data = true,
                                             .source_vocab = data.source_vocab,
                                             .target_vocab = data.target_vocab };
     assert_int_equal(att_data_read(&valid, &options, NULL), ATT_OK);

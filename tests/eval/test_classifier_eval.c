@@ -94,7 +94,13 @@ static void without_a_file_the_validation_data_is_used(void **state)
     att_error err = { 0 };
     write_sentences(train_file, 80);
     trained.settings->train = train_file; /* the same sentences in another file */
-    if (att_model_evaluate_classifier(&scores, trained.model, NULL, NULL, NULL, &err) != ATT_OK)
+    att_eval_options options = ATT_INIT(att_eval_options);
+    assert_int_equal(
+        att_model_evaluate_classifier(&scores, trained.model, NULL, &options, NULL, &err),
+        ATT_BAD_INPUT); /* only the model names the file */
+    assert_non_null(strstr(err.message, train_file));
+    options.recorded_data = true;
+    if (att_model_evaluate_classifier(&scores, trained.model, NULL, &options, NULL, &err) != ATT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(scores->lines, trained.data.valid.pairs);
     att_classifier_eval_free(scores);

@@ -69,6 +69,7 @@ static void the_model_has_the_best_temperature_for_the_validation_data(void **st
     assert_true(fitted != 1);
     att_corpus corpus;
     const att_data_read_options reading = { .settings = model->settings,
+                                            .recorded_data = true,
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab };
     assert_int_equal(att_data_read(&corpus, &reading, NULL), ATT_OK);

@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 const char eval_details[] =
-    "Evaluates MODEL on DATA ('-' is standard input). Without DATA, uses the validation data of "
-    "its training run.\n"
+    "Evaluates MODEL on DATA ('-' is standard input). Without DATA, evaluates on the validation "
+    "data of its training run: of a synthetic task, whose data are generated again, or with "
+    "--recorded-data of the files that MODEL names. Without that option no file is opened that "
+    "only the model names, since a model may come from anybody.\n"
     "\n"
     "A seq2seq model is evaluated on source<TAB>target lines. Exact match, token error rate and "
     "word error rate (edit distance divided by the length of the reference) compare its outputs "
@@ -47,6 +49,8 @@ const option eval_options[] = {
         .min = 0, .max = 1e6, .model_types = TYPES_READ_LINES),
     ROW("features", STRING, features, "FILE", "image features of the captions in DATA, as .npy",
         .model_types = TYPE_CAPTION),
+    ROW("recorded-data", FLAG, recorded_data, NULL,
+        "open the data files that MODEL names: for models that you trust"),
     DECODING_OPTIONS(eval_settings, TYPES_GENERATE_LINES),
     { 0 },
 };

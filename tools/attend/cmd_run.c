@@ -21,7 +21,8 @@ const char run_details[] =
     "--sample or --beam is given. Ctrl-C stops it.\n"
     "\n"
     "A caption model writes one caption per image: of the features in the .npy file IMAGE, of "
-    "image files with --image-encoder, or of its validation images.\n"
+    "image files with --image-encoder, or of its validation images: generated again for a "
+    "synthetic task, else read with --recorded-data from the file that MODEL names.\n"
     "\n"
     "If MODEL is an image encoder ('attend import squeezenet'), the five most probable labels of "
     "each image file are printed: file, probability and label, separated by tabs.\n";
@@ -62,14 +63,18 @@ const option run_options[] = {
         .max = 1000, .model_types = TYPES_GENERATE_LINES),
     ROW("image-encoder", STRING, image_encoder, "FILE",
         "image encoder for the image files after the model", .model_types = TYPE_CAPTION),
+    ROW("recorded-data", FLAG, recorded_data, NULL,
+        "open the image features that MODEL names: for models that you trust",
+        .model_types = TYPE_CAPTION),
     ROW("prefix", STRING, prefix, "TEXT", "forced prefix of every output",
         .model_types = TYPES_GENERATE_LINES),
     ROW("prefixes", STRING, prefixes, "FILE", "file with one forced prefix per input line",
         .model_types = TYPES_GENERATE_LINES),
     DECODING_OPTIONS(run_settings, TYPES_GENERATE),
     ROW("max-input-length", INTEGER, max_input_length, "N",
-        "maximum number of tokens of an input line (default: the model's limit)", .min = 1,
-        .max = 1e9, .model_types = TYPES_READ_LINES),
+        "maximum number of tokens of an input line, where the model has no smaller limit (default: "
+        "10 times the max-length it was trained with)",
+        .min = 1, .max = 1e9, .model_types = TYPES_READ_LINES),
     ROW("input-overflow", CHOICE, input_overflow, "WHAT",
         "for a longer line: refuse it (default), or truncate it and print a warning",
         .choices = input_overflow_choices, .model_types = TYPES_READ_LINES),

@@ -18,6 +18,11 @@ const option score_options[] = {
     OPTION_ROW(score_settings, "json", 0, FLAG, json, NULL,
                "print one JSON object per line: text, score, source and target tokens, token "
                "scores"),
+    OPTION_ROW(
+        score_settings, "max-input-length", 0, INTEGER, max_input_length, "N",
+        "maximum number of tokens of a source, where the model has no smaller limit (default: "
+        "10 times the max-length it was trained with)",
+        .min = 1, .max = 1e9, .model_types = TYPES_READ_LINES),
     DECODING_ROW(score_settings, "ensemble", STRING, ensemble, "MODELS",
                  "further models of the ensemble, separated by commas"),
     { 0 },

@@ -72,6 +72,9 @@ const option show_options[] = {
     ROW("features", 0, STRING, features, "FILE",
         "image features as .npy (default: the model's validation features)",
         .model_types = TYPE_CAPTION),
+    ROW("recorded-data", 0, FLAG, recorded_data, NULL,
+        "open the image features that MODEL names: for models that you trust",
+        .model_types = TYPE_CAPTION),
     { 0 },
 };
 

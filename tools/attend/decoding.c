@@ -1,9 +1,11 @@
 /* Decoding options checked and passed on to the library, and one way to open models for the verbs
  * that use them. */
 #include "decoding.h"
+#include "output.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const length_norm_choices[] = { "mean", "gnmt", "none", NULL };
 
@@ -100,6 +102,9 @@ exit_code model_verb_run(const model_verb *with, const char *path, const char *i
     att_error err = { 0 };
     decoding models;
     exit_code code = EXIT_DONE;
+    output_progress_state progress = { 0 };
+    if (isatty(STDERR_FILENO)) /* only there: a callback costs a look at the clock in every loop */
+        att_callback_set(output_progress_callback, &progress);
     att_status status = open_models(&models, with->decoding, path, &err);
     if (status == ATT_OK) {
         att_model_type type = att_model_type_get(models.model);
@@ -107,6 +112,8 @@ exit_code model_verb_run(const model_verb *with, const char *path, const char *i
         if (code == EXIT_DONE)
             status = with->functions[type](with->settings, &models, input, &err);
     }
+    att_callback_set(NULL, NULL);
+    output_progress_clear();
     models_free(models.ensemble, models.options.ensemble_count);
     att_model_free(models.model);
     return status == ATT_OK ? code : report(status, &err);

@@ -12,6 +12,7 @@ enum { MAX_METRICS = 16 };
 typedef struct eval_settings {
     decoding_options decoding;
     bool json;
+    bool recorded_data;
     const char *hypotheses; /* file of hypotheses, instead of a model */
     const char *reference;  /* file of references for them */
     const char *metrics;    /* "bleu,chrf" */

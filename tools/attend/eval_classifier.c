@@ -110,6 +110,7 @@ att_status eval_classifier(const void *settings, const decoding *models, const c
     att_string notes = { 0 };
     const att_metric_options metric_options = eval_metric_options(set);
     const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .recorded_data = set->recorded_data,
                                        .decoding = &models->options,
                                        .metric_options = &metric_options };
     att_status status =

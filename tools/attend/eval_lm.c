@@ -24,9 +24,10 @@ static void print_lines(const att_lm_eval *found)
 static void print_json(const att_lm_eval *found)
 {
     printf("{\"tokens\":%" PRId64 ",\"characters\":%" PRId64 ",\"unknown_tokens\":%" PRId64
-           ",\"loss\":%.9g,\"bits_per_character\":%.9g,\"perplexity\":%.9g",
+           ",\"loss\":%.9g,\"bits_per_character\":%.9g,\"perplexity\":",
            found->tokens, found->characters, found->unknown_tokens, found->loss,
-           found->bits_per_character, found->perplexity);
+           found->bits_per_character);
+    printf(isfinite(found->perplexity) ? "%.9g" : "null", found->perplexity);
     if (!isnan(found->accuracy))
         printf(",\"token_accuracy\":%.9g", found->accuracy);
     puts("}");
@@ -38,6 +39,7 @@ att_status eval_lm(const void *settings, const decoding *models, const char *dat
     att_lm_eval found = ATT_INIT(att_lm_eval);
     att_string notes = { 0 };
     const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .recorded_data = set->recorded_data,
                                        .decoding = &models->options };
     att_status status = att_model_evaluate_lm(&found, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -45,6 +46,7 @@ att_status output_flush(att_error *err)
 
 att_status output_stdout(const char *bytes, size_t length, att_error *err)
 {
+    output_progress_clear();
     if (!terminal_write(stdout, bytes, length))
         return write_failed(err);
     return output_flush(err);
@@ -197,6 +199,8 @@ double output_seconds(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+static bool progress_is_shown;
+
 /* Truncated to the width of the terminal: a line that wrapped could not be replaced. */
 void output_progress(const char *text)
 {
@@ -208,13 +212,38 @@ void output_progress(const char *text)
         room = size.ws_col - 1;
     fprintf(stderr, "\r\033[K%.*s", room, text);
     fflush(stderr);
+    progress_is_shown = true;
+}
+
+bool output_progress_callback(void *context, const att_progress *at)
+{
+    enum { UPDATES_PER_SECOND = 5, QUIET_SECONDS = 1 };
+    output_progress_state *progress = context;
+    double now = output_seconds();
+    if (!progress->phase || strcmp(progress->phase, at->phase) != 0 || at->done < progress->done)
+        *progress = (output_progress_state){ .phase = at->phase, .start = now, .shown = now };
+    double elapsed = now - progress->start;
+    progress->done = at->done;
+    if (elapsed < QUIET_SECONDS || now - progress->shown < 1.0 / UPDATES_PER_SECOND)
+        return true;
+    char text[128];
+    progress->shown = now;
+    if (at->done > 0 && at->total > at->done)
+        snprintf(text, sizeof text, "%s: %.0f %%, %.0f s left", at->phase,
+                 100 * (double)at->done / (double)at->total,
+                 ceil(elapsed * (double)(at->total - at->done) / (double)at->done));
+    else
+        snprintf(text, sizeof text, "%s: %.0f s", at->phase, elapsed);
+    output_progress(text);
+    return true;
 }
 
 void output_progress_clear(void)
 {
-    if (isatty(STDERR_FILENO))
+    if (progress_is_shown)
         fputs("\r\033[K", stderr);
     fflush(stderr);
+    progress_is_shown = false;
 }
 
 /* ---- files */

@@ -59,6 +59,15 @@ double output_seconds(void);
 void output_progress(const char *text);
 void output_progress_clear(void);
 
+/* An att_callback that shows the progress of a call that takes longer than a second, with the time
+ * left where its end is known. `context` is an output_progress_state, {0} at first. */
+typedef struct output_progress_state {
+    const char *phase;
+    double start, shown; /* seconds */
+    int64_t done;
+} output_progress_state;
+att_callback output_progress_callback;
+
 /* Results are complete in memory before the first is written, so that an error writes nothing. */
 typedef struct output_file {
     char *path;

@@ -25,6 +25,7 @@ typedef struct run_settings {
     const char *prefixes;      /* file with one prefix per line */
     const char *prompt;        /* "-": standard input */
     long max_new_tokens;       /* 0: not given */
+    bool recorded_data;        /* open files that only the model names */
     const char *image_encoder; /* file of the encoder for the image files */
     const char *const *inputs; /* [input_count] operands after the model */
     int input_count;

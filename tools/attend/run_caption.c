@@ -47,7 +47,8 @@ static att_status load_images(att_tensor *out, const run_settings *set, const de
     if (set->image_encoder)
         return images_encode_with(out, set->image_encoder, set->inputs, (size_t)set->input_count,
                                   err);
-    return att_model_images(out, models->model, set->input_count > 0 ? set->inputs[0] : NULL, err);
+    return att_model_images(out, models->model, set->input_count > 0 ? set->inputs[0] : NULL,
+                            set->recorded_data, err);
 }
 
 att_status run_caption(const void *settings, const decoding *models, const char *input,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lines.h"
 #include "output.h"
@@ -107,6 +108,8 @@ att_status run_lm(const void *settings, const decoding *models, const char *inpu
     else if (set->prompt && att_string_append(&prompt, set->prompt, strlen(set->prompt)) != ATT_OK)
         status = error_memory(err);
     signals_catch();
+    if (isatty(STDOUT_FILENO)) /* a line of progress would replace the text that has no end yet */
+        att_callback_set(NULL, NULL);
     if (status == ATT_OK)
         status = complete(set, models, &prompt, err);
     if (models->options.ensemble_count == 0 && set->prompt) /* then the error is in the prompt */

@@ -9,6 +9,7 @@
 typedef struct score_settings {
     decoding_options decoding; /* only --ensemble is an option of this verb */
     bool json;
+    long max_input_length; /* 0: not given */
 } score_settings;
 
 /* The input is a file ("-": standard input). */

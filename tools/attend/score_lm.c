@@ -2,6 +2,7 @@
 #include "score.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "lines.h"
@@ -62,9 +63,11 @@ static att_status print_end(score_writer *w, const att_completion *found)
     att_status status = flush_lines(w);
     if (status != ATT_OK)
         return status;
-    if (w->set->json)
-        printf("{\"tokens\":%" PRId64 ",\"score\":%.17g,\"perplexity\":%.17g}\n", found->tokens,
-               found->score, found->perplexity);
+    if (w->set->json) {
+        printf("{\"tokens\":%" PRId64 ",\"score\":%.17g,\"perplexity\":", found->tokens,
+               found->score);
+        printf(isfinite(found->perplexity) ? "%.17g}\n" : "null}\n", found->perplexity);
+    }
     status = output_flush(w->err);
     if (status == ATT_OK && !w->set->json && !output_reader_gone())
         fprintf(stderr, "%" PRId64 " tokens: log-probability %.4f, perplexity %.4f\n",

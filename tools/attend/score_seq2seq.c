@@ -121,7 +121,8 @@ static att_status score_lines(void *context, const char *const *lines, size_t co
     if (status == ATT_OK) {
         const att_generate_options options = { .size = sizeof(att_generate_options),
                                                .decoding = &s->models->options,
-                                               .targets = both.targets };
+                                               .targets = both.targets,
+                                               .max_input_length = s->set->max_input_length };
         status = att_model_generate(&outputs, s->models->model, (const char *const *)both.sources,
                                     count, &options, err);
     }

@@ -33,6 +33,7 @@ typedef struct show_settings {
     const char *compare; /* further models for --gradients, separated by commas */
     bool json;
     const char *features;
+    bool recorded_data;        /* open files that only the model names */
     const char *image_encoder; /* file of the encoder for the image file INPUT */
     long image_index;          /* from 0 */
 } show_settings;

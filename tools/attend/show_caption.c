@@ -174,7 +174,8 @@ att_status show_caption(const void *settings, const decoding *models, const char
     att_tensor all, one;
     if (set->image_encoder)
         return show_image(set, models, input, err);
-    att_status status = att_model_images(&all, models->model, set->features, err);
+    att_status status =
+        att_model_images(&all, models->model, set->features, set->recorded_data, err);
     if (status != ATT_OK)
         return status;
     if (set->image_index >= all.shape[0])

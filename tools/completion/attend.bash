@@ -173,6 +173,7 @@ _attend_value() {
     'eval --top-p') ;;
     'eval --seed') ;;
     'eval --ensemble') _attend_files 'safetensors' ;;
+    'score --max-input-length') ;;
     'score --ensemble') _attend_files 'safetensors' ;;
     'show --target' | 'show -t') ;;
     'show --beam') ;;
@@ -269,23 +270,24 @@ _attend_options() {
         _attend_words '--help --prompt --max-new-tokens --json
             --raw --attention --heads --score
             --alignments --n-best --replace-unknown --layer
-            --head --image-encoder --prefix --prefixes
-            --beam --length-norm --length-penalty --coverage-penalty
-            --no-repeat-ngram --min-output-length --max-output-length --min-length-ratio
-            --max-length-ratio --sample --temperature --top-k
-            --top-p --seed --ensemble --max-input-length
-            --input-overflow --batch-size'
+            --head --image-encoder --recorded-data --prefix
+            --prefixes --beam --length-norm --length-penalty
+            --coverage-penalty --no-repeat-ngram --min-output-length --max-output-length
+            --min-length-ratio --max-length-ratio --sample --temperature
+            --top-k --top-p --seed --ensemble
+            --max-input-length --input-overflow --batch-size'
         ;;
     eval)
         _attend_words '--help --json --hyp --ref
             --metric --tokenizer --lowercase --bootstrap-samples
-            --features --beam --length-norm --length-penalty
-            --coverage-penalty --no-repeat-ngram --min-output-length --max-output-length
-            --min-length-ratio --max-length-ratio --sample --temperature
-            --top-k --top-p --seed --ensemble'
+            --features --recorded-data --beam --length-norm
+            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
+            --max-output-length --min-length-ratio --max-length-ratio --sample
+            --temperature --top-k --top-p --seed
+            --ensemble'
         ;;
     score)
-        _attend_words '--help --json --ensemble'
+        _attend_words '--help --json --max-input-length --ensemble'
         ;;
     show)
         _attend_words '--help --target --beam --length-norm
@@ -297,7 +299,7 @@ _attend_options() {
             --compare --json --svg --png
             --pdf --scale --html --digits
             --color --ascii --quiet --image-index
-            --image-encoder --features'
+            --image-encoder --features --recorded-data'
         ;;
     cells)
         _attend_words '--help --text --html --json

@@ -20,12 +20,12 @@
 
 /* ---- opening */
 
-static int open_file(int folder, const char *path, int flags, mode_t mode)
+static int open_file(int folder, const char *path, int flags, mode_t mode, const void *caller)
 {
     static int (*real_openat)(int, const char *, int, ...);
     if (!real_openat)
         *(void **)&real_openat = fault_real("openat");
-    if (fault_strikes(FAULT_OPEN, EMFILE) || fault_interrupts(FAULT_OPEN))
+    if (fault_strikes_from(FAULT_OPEN, EMFILE, caller) || fault_interrupts(FAULT_OPEN))
         return -1;
     return real_openat(folder, path, flags, mode);
 }
@@ -42,7 +42,7 @@ static mode_t mode_argument(int flags, va_list args)
         va_start(args, flags);                                                                     \
         mode_t mode = mode_argument(flags, args);                                                  \
         va_end(args);                                                                              \
-        return open_file(AT_FDCWD, path, flags, mode);                                             \
+        return open_file(AT_FDCWD, path, flags, mode, CALLER);                                     \
     }
 OPEN_FUNCTION(open)
 OPEN_FUNCTION(open64)
@@ -54,7 +54,7 @@ OPEN_FUNCTION(open64)
         va_start(args, flags);                                                                     \
         mode_t mode = mode_argument(flags, args);                                                  \
         va_end(args);                                                                              \
-        return open_file(folder, path, flags, mode);                                               \
+        return open_file(folder, path, flags, mode, CALLER);                                       \
     }
 OPENAT_FUNCTION(openat)
 OPENAT_FUNCTION(openat64)
@@ -86,11 +86,11 @@ int pipe2(int ends[2], int flags)
 /* ---- reading and writing */
 
 /* The bytes that a call may move; 0: it fails. */
-static size_t bytes_allowed(fault_class class, size_t size, int code)
+static size_t bytes_allowed(fault_class class, size_t size, int code, const void *caller)
 {
     if (size == 0)
         return 0;
-    if (fault_strikes(class, code) || fault_interrupts(class))
+    if (fault_strikes_from(class, code, caller) || fault_interrupts(class))
         return 0;
     return fault_shortens(class) ? 1 : size;
 }
@@ -98,14 +98,14 @@ static size_t bytes_allowed(fault_class class, size_t size, int code)
 ssize_t read(int fd, void *to, size_t size)
 {
     FIND_REAL(read);
-    size_t allowed = bytes_allowed(FAULT_READ, size, EIO);
+    size_t allowed = bytes_allowed(FAULT_READ, size, EIO, CALLER);
     return allowed == 0 && size > 0 ? -1 : REAL(read)(fd, to, allowed);
 }
 
 ssize_t pread(int fd, void *to, size_t size, off_t offset)
 {
     FIND_REAL(pread);
-    size_t allowed = bytes_allowed(FAULT_READ, size, EIO);
+    size_t allowed = bytes_allowed(FAULT_READ, size, EIO, CALLER);
     return allowed == 0 && size > 0 ? -1 : REAL(pread)(fd, to, allowed, offset);
 }
 
@@ -118,14 +118,14 @@ struct dirent *readdir(DIR *folder)
 ssize_t write(int fd, const void *bytes, size_t size)
 {
     FIND_REAL(write);
-    size_t allowed = bytes_allowed(FAULT_WRITE, size, ENOSPC);
+    size_t allowed = bytes_allowed(FAULT_WRITE, size, ENOSPC, CALLER);
     return allowed == 0 && size > 0 ? -1 : REAL(write)(fd, bytes, allowed);
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 {
     FIND_REAL(pwrite);
-    size_t allowed = bytes_allowed(FAULT_WRITE, size, ENOSPC);
+    size_t allowed = bytes_allowed(FAULT_WRITE, size, ENOSPC, CALLER);
     return allowed == 0 && size > 0 ? -1 : REAL(pwrite)(fd, bytes, allowed, offset);
 }
 
@@ -253,6 +253,13 @@ int fchmod(int fd, mode_t mode)
     return fault_strikes(FAULT_STAT, EIO) ? -1 : REAL(fchmod)(fd, mode);
 }
 
+/* A file system without locks is no failure. */
+int flock(int fd, int operation)
+{
+    FIND_REAL(flock);
+    return fault_strikes(FAULT_STAT, ENOLCK) ? -1 : REAL(flock)(fd, operation);
+}
+
 /* ---- threads and processes */
 
 int pthread_create(pthread_t *out, const pthread_attr_t *attributes, void *(*run)(void *),
@@ -337,7 +344,7 @@ static FILE *open_stream(const char *path, const char *mode)
     int flags = mode[0] == 'r'   ? O_RDONLY
                 : mode[0] == 'a' ? O_WRONLY | O_CREAT | O_APPEND
                                  : O_WRONLY | O_CREAT | O_TRUNC;
-    int fd = open_file(AT_FDCWD, path, flags, 0666);
+    int fd = open_file(AT_FDCWD, path, flags, 0666, CALLER);
     FILE *stream = fd < 0 ? NULL : make_stream(fd, mode);
     if (!stream && fd >= 0)
         close(fd);

@@ -98,12 +98,14 @@ static _Thread_local bool inside; /* a call made while describing another */
 
 static bool chosen(uint64_t call)
 {
-    if (faults->mode == FAULT_ONCE || faults->mode == FAULT_KILL)
+    if (faults->mode == FAULT_ONCE)
         return call == faults->n;
+    if (faults->mode == FAULT_KILL)
+        return call >= faults->n && getpid() != faults->program;
     return faults->mode == FAULT_ON && call >= faults->n;
 }
 
-bool fault_strikes(fault_class class, int code)
+bool fault_strikes_from(fault_class class, int code, const void *caller)
 {
     if (!faults || inside)
         return false;
@@ -114,8 +116,10 @@ bool fault_strikes(fault_class class, int code)
     inside = true;
     if (faults->mode == FAULT_STACKS)
         note_stack(call);
-    if (strikes && atomic_fetch_add(&faults->fired, 1) == 0)
+    if (strikes && atomic_fetch_add(&faults->fired, 1) == 0) {
+        faults->in_library = getpid() != faults->program && !fault_in_program(caller);
         note_fired();
+    }
     inside = false;
     if (strikes && faults->mode == FAULT_KILL)
         raise(SIGKILL);

@@ -24,7 +24,7 @@ typedef enum fault_class {
     FAULT_RENAME, /* rename, link: EIO */
     FAULT_UNLINK, /* unlink: EIO */
     FAULT_SIZE,   /* ftruncate, fallocate: ENOSPC */
-    FAULT_STAT,   /* stat, fstat, access, realpath, fchmod, flock, fcntl: EIO */
+    FAULT_STAT,   /* stat, fstat, access, realpath, fchmod: EIO; flock: ENOLCK */
     FAULT_CLOSE,  /* close, after it was done: EIO */
     FAULT_THREAD, /* pthread_create: EAGAIN */
     FAULT_FORK,   /* fork: EAGAIN */
@@ -38,7 +38,7 @@ typedef enum fault_mode {
     FAULT_SHORT,  /* from call n on, reads and writes move one byte */
     FAULT_EINTR,  /* from call n on, every other call fails with EINTR */
     FAULT_STACKS, /* count, and list the calls whose stack is new */
-    FAULT_KILL,   /* the process that makes call n is killed */
+    FAULT_KILL,   /* a process that the program started is killed at its first call from n on */
 } fault_mode;
 
 enum { MOST_STACKS = 4096 };
@@ -49,8 +49,10 @@ typedef struct fault_state {
     int mode;
     uint64_t n;
     _Atomic uint64_t calls[FAULT_CLASSES];
-    _Atomic uint64_t fired;      /* how many calls were made to fail */
-    _Atomic uint32_t stacks;     /* entries used in `stack_call` */
+    int program;     /* its process id */
+    bool in_library; /* the first call that failed was a library's, in a process of the program */
+    _Atomic uint64_t fired;  /* how many calls were made to fail */
+    _Atomic uint32_t stacks; /* entries used in `stack_call` */
     uint64_t stack_hash[MOST_STACKS];
     uint64_t stack_call[MOST_STACKS]; /* number of the first call with this stack */
     char fired_stack[1024];           /* return addresses of the first call that failed */
@@ -59,11 +61,13 @@ typedef struct fault_state {
     int64_t descriptors;              /* open ones at its end */
 } fault_state;
 
-extern fault_state *faults; /* NULL: nothing is counted */
+extern fault_state *faults;  /* NULL: nothing is counted */
 extern char snapshots[4096]; /* folder that receives a link to each renamed file; "": none */
 
 /* Counts a call; true if it must fail, with errno set. */
-bool fault_strikes(fault_class class, int code);
+#define CALLER                     __builtin_return_address(0)
+#define fault_strikes(class, code) fault_strikes_from(class, code, CALLER)
+bool fault_strikes_from(fault_class class, int code, const void *caller);
 
 /* In the modes that only disturb: whether this call must move one byte, or end with EINTR. */
 bool fault_shortens(fault_class class);
@@ -87,6 +91,6 @@ void *fault_real(const char *name);
 #define FIND_REAL(name)                                                                            \
     static void *real_##name;                                                                      \
     if (!real_##name)                                                                              \
-        real_##name = fault_real(#name)
+    real_##name = fault_real(#name)
 
 #endif

@@ -19,6 +19,7 @@ static struct {
     uint64_t call;
 } table[TABLE];
 static void *const released = (void *)1; /* a used place, so that searches go on */
+static size_t kept;                      /* blocks in the table */
 static bool watching;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
@@ -36,6 +37,7 @@ static void keep(void *block, const void *caller)
     size_t i = place_of(block);
     while (table[i].block && table[i].block != released)
         i = (i + 1) % TABLE;
+    kept++;
     table[i].block = block;
     table[i].call = faults ? atomic_load(&faults->calls[FAULT_ALLOC]) : 0;
     atomic_flag_clear(&busy);
@@ -50,8 +52,10 @@ static void drop(void *block)
     size_t i = place_of(block);
     while (table[i].block && table[i].block != block)
         i = (i + 1) % TABLE;
-    if (table[i].block)
+    if (table[i].block) {
+        kept--;
         table[i].block = released;
+    }
     atomic_flag_clear(&busy);
 }
 
@@ -63,11 +67,10 @@ void fault_watch_blocks(void)
 void fault_count_blocks(void)
 {
     watching = false;
-    for (size_t i = 0; i < TABLE; i++)
-        if (table[i].block && table[i].block != released) {
-            faults->live++;
+    faults->live = (int64_t)kept;
+    for (size_t i = 0; i < TABLE && kept > 0 && faults->live_call == 0; i++)
+        if (table[i].block && table[i].block != released)
             faults->live_call = (int64_t)table[i].call;
-        }
 }
 
 /* ---- what is interposed */
@@ -112,8 +115,6 @@ static bool find_real(void)
     return real_free != NULL;
 }
 
-#define CALLER __builtin_return_address(0)
-
 void *malloc(size_t size)
 {
     if (!find_real())
@@ -136,7 +137,7 @@ static void *resize(void *block, size_t size, const void *caller)
 {
     if (!find_real())
         return early_block(size);
-    if (fault_strikes(FAULT_ALLOC, ENOMEM))
+    if (fault_strikes_from(FAULT_ALLOC, ENOMEM, caller))
         return NULL;
     if (is_early(block)) {
         void *moved = real_malloc(size);
@@ -199,7 +200,7 @@ void free(void *block)
 
 static char *copy_string(const char *text, size_t length, const void *caller)
 {
-    if (!find_real() || fault_strikes(FAULT_ALLOC, ENOMEM))
+    if (!find_real() || fault_strikes_from(FAULT_ALLOC, ENOMEM, caller))
         return NULL;
     char *copy = real_malloc(length + 1);
     if (!copy)
@@ -223,7 +224,6 @@ char *strndup(const char *text, size_t limit)
 void *mmap(void *where, size_t size, int access, int flags, int fd, off_t offset)
 {
     FIND_REAL(mmap);
-    return fault_strikes(FAULT_MAP, ENOMEM)
-               ? MAP_FAILED
-               : REAL(mmap)(where, size, access, flags, fd, offset);
+    return fault_strikes(FAULT_MAP, ENOMEM) ? MAP_FAILED
+                                            : REAL(mmap)(where, size, access, flags, fd, offset);
 }

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REQUESTS = 198, ANSWERS = 199, MOST_ARGUMENTS = 128, SECONDS = 60 };
+enum { REQUESTS = 198, ANSWERS = 199, MOST_ARGUMENTS = 128, SECONDS = 20 };
 
 typedef int main_function(int argc, char **argv, char **environment);
 
@@ -109,7 +109,7 @@ static _Noreturn void run_program(const request *asked)
     snprintf(snapshots, sizeof snapshots, "%s", words[SNAPSHOTS]);
     fault_open_streams();
     alarm(SECONDS); /* a run that hangs ends by a signal */
-    program = getpid();
+    state->program = program = getpid();
     atexit(report_end);
     fault_watch_blocks();
     faults = state;
@@ -142,7 +142,7 @@ static void answer(int how, int left)
 {
     char line[1 << 16];
     size_t length = (size_t)snprintf(
-        line, sizeof line, "%d %d %llu %lld %lld %lld", how, left,
+        line, sizeof line, "%d %d %d %llu %lld %lld %lld", how, left, state->in_library,
         (unsigned long long)atomic_load(&state->fired), (long long)state->live,
         (long long)state->live_call, (long long)state->descriptors);
     for (int i = 0; i < FAULT_CLASSES; i++)

@@ -66,7 +66,7 @@ static att_status open_log(train_progress *show, const att_settings *settings, a
         show->log = fopen(path.data, "a");
         show->empty_log = resume.length == 0;
         if (!show->log)
-            status = error_set(err, ATT_BAD_INPUT, path.data, "cannot open: %s", strerror(errno));
+            status = error_system(err, path.data, "open", errno);
     }
     att_string_free(&path);
     att_string_free(&resume);
@@ -124,8 +124,8 @@ static exit_code train(const train_request *request)
     if (status == ATT_OK)
         status = run(training, &show, &err);
     bool finished = status == ATT_OK && att_training_finished(training);
-    if (show.log)
-        fclose(show.log);
+    if (show.log && fclose(show.log) != 0 && status == ATT_OK)
+        status = error_system(&err, show.log_name, "write", errno);
     att_training_free(training);
     if (status != ATT_OK)
         return report(status, &err);

@@ -280,8 +280,7 @@ static att_status check_writable(const char *path, att_error *err)
     att_string_free(&folder);
     if (refused == 0)
         return ATT_OK;
-    return error_set(err, refused == EROFS ? ATT_SYSTEM : ATT_BAD_INPUT, path, "cannot create: %s",
-                     strerror(refused));
+    return error_system(err, path, "create", refused);
 }
 
 att_status output_check_paths(output_names written, output_names read, att_error *err)

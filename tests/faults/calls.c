@@ -25,7 +25,7 @@ static int open_file(int folder, const char *path, int flags, mode_t mode, const
     static int (*real_openat)(int, const char *, int, ...);
     if (!real_openat)
         *(void **)&real_openat = fault_real("openat");
-    if (fault_strikes_from(FAULT_OPEN, EMFILE, caller) || fault_interrupts(FAULT_OPEN))
+    if (fault_strikes_from(FAULT_OPEN, EMFILE, caller) || fault_interrupts(FAULT_OPEN, caller))
         return -1;
     return real_openat(folder, path, flags, mode);
 }
@@ -90,9 +90,9 @@ static size_t bytes_allowed(fault_class class, size_t size, int code, const void
 {
     if (size == 0)
         return 0;
-    if (fault_strikes_from(class, code, caller) || fault_interrupts(class))
+    if (fault_strikes_from(class, code, caller) || fault_interrupts(class, caller))
         return 0;
-    return fault_shortens(class) ? 1 : size;
+    return fault_shortens(class, caller) ? 1 : size;
 }
 
 ssize_t read(int fd, void *to, size_t size)
@@ -339,12 +339,12 @@ void fault_open_streams(void)
     setvbuf(stderr, NULL, _IONBF, 0);
 }
 
-static FILE *open_stream(const char *path, const char *mode)
+static FILE *open_stream(const char *path, const char *mode, const void *caller)
 {
     int flags = mode[0] == 'r'   ? O_RDONLY
                 : mode[0] == 'a' ? O_WRONLY | O_CREAT | O_APPEND
                                  : O_WRONLY | O_CREAT | O_TRUNC;
-    int fd = open_file(AT_FDCWD, path, flags, 0666, CALLER);
+    int fd = open_file(AT_FDCWD, path, flags, 0666, caller);
     FILE *stream = fd < 0 ? NULL : make_stream(fd, mode);
     if (!stream && fd >= 0)
         close(fd);
@@ -355,7 +355,7 @@ FILE *fopen(const char *restrict path, const char *restrict mode)
 {
     FIND_REAL(fopen);
     if (faults && fault_in_program(__builtin_return_address(0)))
-        return open_stream(path, mode);
+        return open_stream(path, mode, CALLER);
     return fault_strikes(FAULT_OPEN, EMFILE) ? NULL : REAL(fopen)(path, mode);
 }
 

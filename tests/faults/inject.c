@@ -128,23 +128,23 @@ bool fault_strikes_from(fault_class class, int code, const void *caller)
     return strikes;
 }
 
-static bool disturbs(fault_class class, fault_mode mode)
+static bool disturbs(fault_class class, fault_mode mode, const void *caller)
 {
-    return faults && (int)class == faults->class && faults->mode == (int)mode &&
-           atomic_load(&faults->calls[class]) >= faults->n;
+    return faults && fault_in_program(caller) && (int)class == faults->class &&
+           faults->mode == (int)mode && atomic_load(&faults->calls[class]) >= faults->n;
 }
 
-bool fault_shortens(fault_class class)
+bool fault_shortens(fault_class class, const void *caller)
 {
-    if (!disturbs(class, FAULT_SHORT))
+    if (!disturbs(class, FAULT_SHORT, caller))
         return false;
     atomic_fetch_add(&faults->fired, 1);
     return true;
 }
 
-bool fault_interrupts(fault_class class)
+bool fault_interrupts(fault_class class, const void *caller)
 {
-    if (!disturbs(class, FAULT_EINTR) || atomic_load(&faults->calls[class]) % 2 == 0)
+    if (!disturbs(class, FAULT_EINTR, caller) || atomic_load(&faults->calls[class]) % 2 == 0)
         return false;
     atomic_fetch_add(&faults->fired, 1);
     errno = EINTR;

@@ -69,9 +69,10 @@ extern char snapshots[4096]; /* folder that receives a link to each renamed file
 #define fault_strikes(class, code) fault_strikes_from(class, code, CALLER)
 bool fault_strikes_from(fault_class class, int code, const void *caller);
 
-/* In the modes that only disturb: whether this call must move one byte, or end with EINTR. */
-bool fault_shortens(fault_class class);
-bool fault_interrupts(fault_class class);
+/* In the modes that only disturb: whether this call must move one byte, or end with EINTR. Only the
+ * program's own calls: libraries take such for failures. */
+bool fault_shortens(fault_class class, const void *caller);
+bool fault_interrupts(fault_class class, const void *caller);
 
 /* Whether a return address is in the program itself, not in a library. */
 bool fault_in_program(const void *address);

@@ -23,6 +23,7 @@ class Scene:
     seeds: list[str] = field(default_factory=list)  # inputs copied to where the command runs
     large: bool = False  # too slow for every n: one call per call stack
     varies: bool = False  # prints times: only the exit code is compared
+    folder: str = ""  # made before the command runs
     timed: str = ""  # a file that has times in it
     threads: int = 1
     needs: str = ""  # an optional library
@@ -167,6 +168,7 @@ def all_scenes() -> list[Scene]:
         Scene("explain-stdin", "explain", stdin="two.att"),
         Scene("explain-load", "explain IN/loads.att"),
         Scene("explain-multihead", "explain IN/multihead.att -f json", large=True),
+        Scene("explain-folder", "explain IN/one.att IN/two.att -f md -o folder", folder="folder"),
         Scene("explain-several", "explain IN/one.att IN/two.att -f md -o d --svg map.svg"),
         Scene("explain-head", f"explain {model('transformer')} --input dog -f md"),
         Scene("explain-svg", "explain -q IN/one.att --svg map.svg"),
@@ -205,6 +207,7 @@ def all_scenes() -> list[Scene]:
         Scene("cells", f"cells {model('lm')} --text IN/long.txt --json --html page.html", large=True),
         Scene("info", f"info {model('transformer')}"),
         Scene("info-json", f"info {model('lm')} --json"),
+        Scene("info-encoder", f"info {model('encoder')}", large=True, needs="image"),
         Scene("import-ctranslate2", "import ctranslate2 IN/ct2/model.bin -o m.safetensors"),
         Scene("import-llama2c", "import llama2c IN/llama.bin --tokenizer IN/tokenizer.bin -o m.safetensors"),
         Scene("import-g2p", "import g2p IN/g2p.npz -o m.safetensors", needs="zip"),
@@ -217,6 +220,9 @@ def all_scenes() -> list[Scene]:
         Scene("gradcheck", "gradcheck add"),
         Scene("help", "help"),
         Scene("help-train", "help train"),
+        Scene("help-task", "train lm --help"),
+        Scene("help-mdoc", "help --format mdoc", large=True),
+        Scene("help-zsh", "help --format zsh", large=True),
         Scene("version", "--version"),
     ]
     return scenes

@@ -18,12 +18,13 @@ const option info_options[] = {
     { 0 },
 };
 
-/* Prints an image encoder. Returns false, and prints nothing, if the file is none. */
-static bool print_image_encoder(const char *path, bool json)
+/* Prints an image encoder. ATT_BAD_INPUT, and nothing is printed, if the file is none. */
+static att_status print_image_encoder(const char *path, bool json, att_error *err)
 {
     att_image_encoder *encoder = NULL;
-    if (att_image_encoder_load(&encoder, path, NULL) != ATT_OK)
-        return false;
+    att_status status = att_image_encoder_load(&encoder, path, err);
+    if (status != ATT_OK)
+        return status;
     printf(json
                ? "{\"architecture\":\"squeezenet\",\"label_count\":%zu,\"feature_channels\":%lld}\n"
                : "image encoder: SqueezeNet\n"
@@ -31,7 +32,7 @@ static bool print_image_encoder(const char *path, bool json)
                  "  features           7 x 7 cells with %lld channels\n",
            att_image_encoder_label_count(encoder), (long long)att_image_encoder_channels(encoder));
     att_image_encoder_free(encoder);
-    return true;
+    return output_flush(err);
 }
 
 exit_code info_run(const struct verb *verb, int count, char **args)
@@ -47,8 +48,13 @@ exit_code info_run(const struct verb *verb, int count, char **args)
     att_model *model = NULL;
     att_string text = { 0 };
     att_status status = att_model_load(&model, args[0], &err);
-    if (status == ATT_BAD_INPUT && print_image_encoder(args[0], set.json))
-        return output_flush(&err) == ATT_OK ? EXIT_DONE : report(err.status, &err);
+    if (status == ATT_BAD_INPUT) {
+        att_error other = { 0 };
+        att_status printed = print_image_encoder(args[0], set.json, &other);
+        if (printed == ATT_OK)
+            return EXIT_DONE;
+        return printed == ATT_BAD_INPUT ? report(status, &err) : report(printed, &other);
+    }
     if (status == ATT_OK)
         status = att_model_info(&text, model, set.json, &err);
     if (status == ATT_OK)

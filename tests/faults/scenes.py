@@ -73,6 +73,20 @@ def make_texts() -> None:
     shutil.copy(os.path.join(ROOT, "examples", "h07-multihead.att"), "multihead.att")
 
 
+def make_fonts(folder: str) -> bool:
+    """One font, and a cache of fonts beside each run: after a fault fontconfig may write a wrong one, and must not write
+    that of the machine. False if there is no font."""
+    found = sorted(os.path.join(place, name) for place, _, names in os.walk("/usr/share/fonts") for name in names
+                   if name.endswith((".ttf", ".otf")))
+    if not found:
+        return False
+    os.makedirs("fonts", exist_ok=True)
+    shutil.copy(next((name for name in found if name.endswith("/DejaVuSans.ttf")), found[0]), "fonts")
+    write("fonts.conf", ["<?xml version='1.0'?>", "<!DOCTYPE fontconfig SYSTEM 'fonts.dtd'>", "<fontconfig>",
+                         f"<dir>{folder}/fonts</dir>", "<cachedir prefix='cwd'>../cache</cachedir>", "</fontconfig>"])
+    return True
+
+
 def make_small_weights() -> None:
     """Weights of other programs."""
     os.makedirs("ct2", exist_ok=True)
@@ -139,7 +153,6 @@ RESUMABLE = f"train reverse {STRINGS} {RNN} --steps 4 --batch-tokens 40 --save-e
 
 def make_inputs(attend: str, folder: str, squeezenet: bool) -> None:
     """All inputs, in `folder`: data, then models that are trained on them."""
-    os.chdir(folder)
     make_texts()
     make_small_weights()
 
@@ -176,14 +189,14 @@ def all_scenes() -> list[Scene]:
         Scene("explain-pdf", "explain -q IN/one.att --pdf map.pdf --png map.png", large=True, needs="rsvg"),
         *[Scene(f"train-{name}", f"train {options}") for name, options in TRAINED.items()],
         Scene("train-log", f"train {TRAINED['rnn']} --log log --save-every 0", timed="log"),
-        Scene("train-threads", f"train {TRAINED['transformer']}", threads=2),
+        Scene("train-threads", f"train {TRAINED['transformer']}", threads=4),
         Scene("train-resume", "train --resume m.last.safetensors --steps 4 -q", seeds=["m.safetensors", "m.last.safetensors"]),
         Scene("run-rnn", f"run {model('rnn')}", stdin="string.txt"),
         Scene("run-beam", f"run {model('transformer')} --beam 3 --n-best 2 --max-output-length 6", stdin="lines.txt"),
         Scene("run-json", f"run {model('transformer')} --json --attention --heads --max-output-length 6", stdin="lines.txt"),
         Scene("run-words", f"run {model('words')} --alignments --replace-unknown --prefixes IN/prefixes.txt", stdin="lines.txt"),
         Scene("run-ensemble", f"run {model('rnn')} --ensemble {model('rnn')}", stdin="string.txt"),
-        Scene("run-threads", f"run {model('transformer')} --max-output-length 6", stdin="lines.txt", threads=2),
+        Scene("run-threads", f"run {model('transformer')} --max-output-length 6", stdin="lines.txt", threads=4),
         Scene("run-lm", f"run {model('lm')} --prompt the --max-new-tokens 8"),
         Scene("run-lm-sample", f"run {model('lm-transformer')} --prompt the --sample --seed 3 --max-new-tokens 8"),
         Scene("run-llama", f"run {model('llama')} --prompt a --max-new-tokens 4"),

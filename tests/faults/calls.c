@@ -25,6 +25,8 @@ static int open_file(int folder, const char *path, int flags, mode_t mode, const
     static int (*real_openat)(int, const char *, int, ...);
     if (!real_openat)
         *(void **)&real_openat = fault_real("openat");
+    if ((flags & (O_WRONLY | O_RDWR | O_CREAT)) && fault_outside(path))
+        return -1;
     if (fault_strikes_from(FAULT_OPEN, EMFILE, caller) || fault_interrupts(FAULT_OPEN, caller))
         return -1;
     return real_openat(folder, path, flags, mode);
@@ -190,6 +192,8 @@ static void take_snapshot(const char *path)
 int rename(const char *from, const char *to)
 {
     FIND_REAL(rename);
+    if (fault_outside(to))
+        return -1;
     int result = fault_strikes(FAULT_RENAME, EIO) ? -1 : REAL(rename)(from, to);
     if (result == 0)
         take_snapshot(to);
@@ -200,12 +204,34 @@ int link(const char *from, const char *to)
 {
     FIND_REAL(link);
     bool ours = snapshots[0] && strncmp(to, snapshots, strlen(snapshots)) == 0;
+    if (fault_outside(to))
+        return -1;
     return !ours && fault_strikes(FAULT_RENAME, EIO) ? -1 : REAL(link)(from, to);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    FIND_REAL(mkdir);
+    return fault_outside(path) ? -1 : REAL(mkdir)(path, mode);
+}
+
+int mkstemp(char *path)
+{
+    FIND_REAL(mkstemp);
+    return fault_outside(path) ? -1 : REAL(mkstemp)(path);
+}
+
+int mkostemp(char *path, int flags)
+{
+    FIND_REAL(mkostemp);
+    return fault_outside(path) ? -1 : REAL(mkostemp)(path, flags);
 }
 
 int unlink(const char *path)
 {
     FIND_REAL(unlink);
+    if (fault_outside(path))
+        return -1;
     return fault_strikes(FAULT_UNLINK, EIO) ? -1 : REAL(unlink)(path);
 }
 
@@ -238,6 +264,8 @@ int fstat(int fd, struct stat *out)
 int access(const char *path, int mode)
 {
     FIND_REAL(access);
+    if ((mode & W_OK) && fault_outside(path))
+        return -1;
     return fault_strikes(FAULT_STAT, EIO) ? -1 : REAL(access)(path, mode);
 }
 
@@ -354,6 +382,8 @@ static FILE *open_stream(const char *path, const char *mode, const void *caller)
 FILE *fopen(const char *restrict path, const char *restrict mode)
 {
     FIND_REAL(fopen);
+    if (mode[0] != 'r' && fault_outside(path))
+        return NULL;
     if (faults && fault_in_program(__builtin_return_address(0)))
         return open_stream(path, mode, CALLER);
     return fault_strikes(FAULT_OPEN, EMFILE) ? NULL : REAL(fopen)(path, mode);
@@ -362,5 +392,7 @@ FILE *fopen(const char *restrict path, const char *restrict mode)
 FILE *fopen64(const char *restrict path, const char *restrict mode)
 {
     FIND_REAL(fopen64);
+    if (mode[0] != 'r' && fault_outside(path))
+        return NULL;
     return fault_strikes(FAULT_OPEN, EMFILE) ? NULL : REAL(fopen64)(path, mode);
 }

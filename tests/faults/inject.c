@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 fault_state *faults;
@@ -90,6 +92,20 @@ static void note_fired(void)
         if (fault_in_program(frames[i]))
             length += (size_t)snprintf(faults->fired_stack + length, 32, "%zx ",
                                        (size_t)((uintptr_t)frames[i] - program->l_addr - 1));
+}
+
+/* ---- where nothing may be written */
+
+bool fault_outside(const char *path)
+{
+    const char *folder = getenv("ATTEND_FAULTS");
+    if (!faults || !folder || path[0] != '/' || strncmp(path, "/dev/", 5) == 0)
+        return false;
+    size_t length = strlen(folder);
+    if (strncmp(path, folder, length) == 0 && path[length] == '/')
+        return false;
+    errno = EROFS;
+    return true;
 }
 
 /* ---- which call fails */

@@ -82,6 +82,11 @@ void fault_find_program(void);
 void fault_watch_blocks(void);
 void fault_count_blocks(void);
 
+/* Whether a write to `path` must be refused: it is outside of the folder that the environment
+ * variable ATTEND_FAULTS names. Libraries that meet a fault may write wrong caches for the whole
+ * machine. */
+bool fault_outside(const char *path);
+
 /* calls.c: sends standard output and standard error through this object's write(). */
 void fault_open_streams(void);
 

@@ -74,8 +74,8 @@ def make_texts() -> None:
 
 
 def make_fonts(folder: str) -> bool:
-    """One font, and a cache of fonts beside each run: after a fault fontconfig may write a wrong one, and must not write
-    that of the machine. False if there is no font."""
+    """One font, and no place for fontconfig to write a cache: after a fault it may write a wrong one, which must not
+    become that of the next run; inject.h keeps it from that of the machine. False if there is no font."""
     found = sorted(os.path.join(place, name) for place, _, names in os.walk("/usr/share/fonts") for name in names
                    if name.endswith((".ttf", ".otf")))
     if not found:
@@ -83,7 +83,7 @@ def make_fonts(folder: str) -> bool:
     os.makedirs("fonts", exist_ok=True)
     shutil.copy(next((name for name in found if name.endswith("/DejaVuSans.ttf")), found[0]), "fonts")
     write("fonts.conf", ["<?xml version='1.0'?>", "<!DOCTYPE fontconfig SYSTEM 'fonts.dtd'>", "<fontconfig>",
-                         f"<dir>{folder}/fonts</dir>", "<cachedir prefix='cwd'>../cache</cachedir>", "</fontconfig>"])
+                         f"<dir>{folder}/fonts</dir>", f"<cachedir>{folder}/fonts.conf/none</cachedir>", "</fontconfig>"])
     return True
 
 

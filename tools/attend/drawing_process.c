@@ -25,6 +25,15 @@ typedef struct drawing_report {
 
 /* ---- the child */
 
+/* Where memory is short, fontconfig writes a cache without the fonts that it could not read, and
+ * every later program believes it. A process that may not write files reads them anew instead. */
+static void protect_font_cache(void)
+{
+    struct rlimit memory;
+    if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0 });
+}
+
 /* Ends the child with its parent, and keeps a crash from leaving a core file beside the outputs. A
  * system without such a signal lets it draw to the end, where the closed pipe ends it. */
 static void prepare_child(pid_t parent)
@@ -35,6 +44,7 @@ static void prepare_child(pid_t parent)
     if (getppid() != parent)
         _exit(EXIT_SYSTEM);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+    protect_font_cache();
 }
 
 static bool send_bytes(int to, const void *bytes, size_t length)

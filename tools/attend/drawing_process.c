@@ -5,12 +5,14 @@
 #include "program.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -88,12 +90,51 @@ static _Noreturn void run_child(int to, pid_t parent, const drawing_job *jobs, s
 
 /* ---- the parent */
 
+/* The pipe and the process at its other end. */
+typedef struct drawing_pipe {
+    int from;
+    pid_t child;
+} drawing_pipe;
+
+/* Seconds without use of the processor after which the child is taken for blocked. */
+enum { STUCK_SECONDS = 15 };
+
+/* Processor time that the child has used, in nanoseconds; it grows where the clock is missing. */
+static int64_t child_time(pid_t child)
+{
+    static int64_t unknown;
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return ++unknown;
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+/* Waits for bytes or the end of the pipe. False if the child is blocked: where all memory is gone,
+ * a thread of pango waits forever for another. */
+static bool wait_for_bytes(const drawing_pipe *in)
+{
+    int64_t before = -1;
+    for (int idle = 0; idle < STUCK_SECONDS;) {
+        int ready = poll(&(struct pollfd){ .fd = in->from, .events = POLLIN }, 1, 1000);
+        if (ready != 0)
+            return ready > 0 || errno == EINTR; /* read() reports what is wrong */
+        int64_t now = child_time(in->child);
+        idle = now == before ? idle + 1 : 0;
+        before = now;
+    }
+    errno = ETIMEDOUT;
+    return false;
+}
+
 /* Reads `length` bytes, fewer only at the end of the pipe; -1 with errno where reading fails. */
-static ssize_t receive(int from, char *to, size_t length)
+static ssize_t receive(const drawing_pipe *in, char *to, size_t length)
 {
     size_t done = 0;
     while (done < length) {
-        ssize_t got = read(from, to + done, length - done);
+        if (!wait_for_bytes(in))
+            return -1;
+        ssize_t got = read(in->from, to + done, length - done);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -110,15 +151,19 @@ typedef enum drawing_result { DRAWN, REPORTED, ENDED_EARLY } drawing_result;
 
 static drawing_result fail_reading(const char *path, att_error *err)
 {
-    error_set(err, ATT_SYSTEM, path, "cannot draw: cannot read from the drawing process: %s",
-              strerror(errno));
+    if (errno == ETIMEDOUT)
+        error_set(err, ATT_SYSTEM, path,
+                  "cannot draw: the drawing process is blocked (out of memory?)");
+    else
+        error_set(err, ATT_SYSTEM, path, "cannot draw: cannot read from the drawing process: %s",
+                  strerror(errno));
     return REPORTED;
 }
 
-static drawing_result receive_drawing(int from, output_file *file, att_error *err)
+static drawing_result receive_drawing(const drawing_pipe *in, output_file *file, att_error *err)
 {
     drawing_report report;
-    ssize_t got = receive(from, (char *)&report, sizeof report);
+    ssize_t got = receive(in, (char *)&report, sizeof report);
     if (got < 0)
         return fail_reading(file->path, err);
     if ((size_t)got < sizeof report)
@@ -131,7 +176,7 @@ static drawing_result receive_drawing(int from, output_file *file, att_error *er
     char chunk[1 << 16];
     for (size_t left = report.length; left > 0; left -= (size_t)got) {
         size_t wanted = left < sizeof chunk ? left : sizeof chunk;
-        got = receive(from, chunk, wanted);
+        got = receive(in, chunk, wanted);
         if (got < 0)
             return fail_reading(file->path, err);
         if ((size_t)got < wanted)
@@ -158,20 +203,20 @@ static att_status fail_ended(int how, const char *path, att_error *err)
 }
 
 /* Receives all drawings and waits for the end of the child, which is killed if it is of no use. */
-static att_status receive_all(int from, pid_t child, output_list *files, const drawing_job *jobs,
+static att_status receive_all(const drawing_pipe *in, output_list *files, const drawing_job *jobs,
                               size_t count, att_error *err)
 {
     drawing_result result = DRAWN;
     const char *path = files->files[jobs[count - 1].file].path;
     for (size_t i = 0; i < count && result == DRAWN; i++) {
         path = files->files[jobs[i].file].path;
-        result = receive_drawing(from, &files->files[jobs[i].file], err);
+        result = receive_drawing(in, &files->files[jobs[i].file], err);
     }
-    close(from);
+    close(in->from);
     if (result == REPORTED)
-        kill(child, SIGKILL);
+        kill(in->child, SIGKILL);
     int how = 0;
-    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
+    while (waitpid(in->child, &how, 0) < 0 && errno == EINTR)
         continue;
     if (result == REPORTED)
         return err->status;
@@ -206,5 +251,5 @@ att_status drawing_process_run(output_list *files, const drawing_job *jobs, size
         run_child(ends[1], parent, jobs, count);
     }
     close(ends[1]);
-    return receive_all(ends[0], child, files, jobs, count, err);
+    return receive_all(&(drawing_pipe){ ends[0], child }, files, jobs, count, err);
 }

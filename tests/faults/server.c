@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REQUESTS = 198, ANSWERS = 199, MOST_ARGUMENTS = 128, SECONDS = 60 };
+enum { REQUESTS = 198, ANSWERS = 199, MOST_ARGUMENTS = 128, SECONDS = 40 };
 
 typedef int main_function(int argc, char **argv, char **environment);
 

@@ -5,6 +5,7 @@
 #include "program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,6 +37,15 @@ static void protect_font_cache(void)
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0 });
 }
 
+/* Standard output is the program's: GLib prints failed assertions there too. */
+static void leave_standard_output(void)
+{
+    int null = open("/dev/null", O_WRONLY);
+    if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
+        _exit(EXIT_SYSTEM);
+    close(null);
+}
+
 /* Ends the child with its parent, and keeps a crash from leaving a core file beside the outputs. A
  * system without such a signal lets it draw to the end, where the closed pipe ends it. */
 static void prepare_child(pid_t parent)
@@ -47,6 +57,7 @@ static void prepare_child(pid_t parent)
         _exit(EXIT_SYSTEM);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
     protect_font_cache();
+    leave_standard_output();
 }
 
 static bool send_bytes(int to, const void *bytes, size_t length)

@@ -34,12 +34,16 @@ static int open_lock_file(const char *path, int access)
     return fd < 0 && errno == EACCES ? open(path, O_RDONLY | flags) : fd;
 }
 
-/* Whether the open file is still the one at `path`: a process that released its lock removed it. */
-static bool is_at_path(int fd, const char *path)
+/* 0 if the open file is still the one at `path`; EINTR, for another attempt, if a process that
+ * released its lock removed it; otherwise the errno that keeps this from being known. */
+static int check_at_path(int fd, const char *path)
 {
     struct stat opened, found;
-    return fstat(fd, &opened) == 0 && stat(path, &found) == 0 && opened.st_dev == found.st_dev &&
-           opened.st_ino == found.st_ino;
+    if (fstat(fd, &opened) != 0)
+        return errno;
+    if (stat(path, &found) != 0)
+        return errno == ENOENT ? EINTR : errno;
+    return opened.st_dev == found.st_dev && opened.st_ino == found.st_ino ? 0 : EINTR;
 }
 
 /* One attempt: an open and locked file, or -1 with errno; EINTR asks for another attempt. A file
@@ -53,12 +57,12 @@ static int try_lock(const char *path)
         fd = open_lock_file(path, accesses[i]);
         if (fd < 0)
             return -1;
-        code = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-        if (code == 0 && is_at_path(fd, path))
+        code = flock(fd, LOCK_EX | LOCK_NB) == 0 ? check_at_path(fd, path) : errno;
+        if (code == 0)
             return fd;
         close(fd);
     }
-    errno = code == 0 ? EINTR : code;
+    errno = code;
     return -1;
 }
 

@@ -158,7 +158,11 @@ static void put_kind(att_json_writer *out, const att_model *model)
 static att_status info_json(att_string *out, const att_model *model, att_error *err)
 {
     att_string settings = { 0 };
-    ATT_TRY(att_settings_to_json(&settings, model->settings, err));
+    att_status status = att_settings_to_json(&settings, model->settings, err);
+    if (status != ATT_OK) {
+        att_string_free(&settings);
+        return status;
+    }
     att_json_writer json = att_json_begin(out, ATT_JSON_EXACT);
     att_json_begin_object(&json, NULL);
     att_json_put_raw(&json, "format", ATT_MODEL_FORMAT, strlen(ATT_MODEL_FORMAT));

@@ -45,6 +45,26 @@ static att_status fail_zip(const char *name, zip_error_t *why, att_error *err)
                     zip_error_strerror(why));
 }
 
+static zip_t *open_zip(const void *bytes, size_t size, zip_error_t *why)
+{
+    zip_source_t *source = zip_source_buffer_create(bytes, size, 0, why);
+    zip_t *zip = source ? zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, why) : NULL;
+    if (!zip)
+        zip_source_free(source);
+    return zip;
+}
+
+/* Whether memory is out, or so short that libzip could not have read the directory of an archive of
+ * this size. */
+static bool memory_is_out(size_t size)
+{
+    void *probe = att_alloc(size, 1);
+    att_free(probe);
+    return !probe;
+}
+
+/* Where memory runs out while libzip reads the directory, it says that the file is no archive: only
+ * what it says twice, and with memory to spare, is believed. */
 static att_status open_archive(archive *in, const void *bytes, att_error *err)
 {
     if (in->size < MIN_ZIP_SIZE) /* libzip would accept 0 bytes as an empty archive */
@@ -52,12 +72,12 @@ static att_status open_archive(archive *in, const void *bytes, att_error *err)
                         in->size);
     zip_error_t why;
     zip_error_init(&why);
-    zip_source_t *source = zip_source_buffer_create(bytes, in->size, 0, &why);
-    if (source)
-        in->zip = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &why);
-    att_status status = in->zip ? ATT_OK : fail_zip(in->name, &why, err);
+    in->zip = open_zip(bytes, in->size, &why);
+    if (!in->zip && zip_error_code_zip(&why) == ZIP_ER_NOZIP)
+        in->zip = open_zip(bytes, in->size, &why);
+    att_status status = ATT_OK;
     if (!in->zip)
-        zip_source_free(source);
+        status = memory_is_out(in->size) ? att_fail_memory(err) : fail_zip(in->name, &why, err);
     zip_error_fini(&why);
     return status;
 }

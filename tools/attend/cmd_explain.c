@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "drawing_files.h"
@@ -160,12 +159,6 @@ static att_render_options render_options(const settings *set)
     return options;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* The path of the document of a sheet in `folder`: its name with the extension of the format. */
 static att_status document_path(att_string *out, const char *folder, const char *sheet,
                                 const char *extension)
@@ -207,7 +200,11 @@ static att_status make_folder(output_list *files, const sheet_list *sheets, cons
 static att_status make_documents(att_string *out, output_list *files, const sheet_list *sheets,
                                  const settings *set, att_error *err)
 {
-    if (set->output && is_folder(set->output))
+    bool folder = false;
+    att_status status = set->output ? output_is_folder(&folder, set->output, err) : ATT_OK;
+    if (status != ATT_OK)
+        return status;
+    if (folder)
         return make_folder(files, sheets, set, err);
     att_render_options options = render_options(set);
     if (set->output) {

@@ -107,18 +107,21 @@ static void print_setting_values(wrapper *w, const option *row, const char *valu
     }
 }
 
-static void print_option(const option *row, const att_settings *settings)
+static att_status print_option(const option *row, const att_settings *settings, att_error *err)
 {
     wrapper w;
-    print_name(&w, row);
-    print_wrapped(&w, row->help);
-    if (row->type == OPTION_SETTING && settings) {
-        att_string value = { 0 };
-        bool known = att_settings_get(&value, settings, row->name, NULL) == ATT_OK;
-        print_setting_values(&w, row, known ? value.data : NULL);
-        att_string_free(&value);
+    att_string value = { 0 };
+    bool has_value = row->type == OPTION_SETTING;
+    att_status status = has_value ? att_settings_get(&value, settings, row->name, err) : ATT_OK;
+    if (status == ATT_OK) {
+        print_name(&w, row);
+        print_wrapped(&w, row->help);
+        if (has_value)
+            print_setting_values(&w, row, value.data);
+        putchar('\n');
     }
-    putchar('\n');
+    att_string_free(&value);
+    return status;
 }
 
 /* A heading before the first option of each group of settings. */
@@ -131,16 +134,19 @@ static void print_group(const option *row, const char **group)
     *group = next;
 }
 
-static void print_options(const struct verb *verb, const att_settings *settings, bool used_only)
+static att_status print_options(const struct verb *verb, const att_settings *settings,
+                                bool used_only, att_error *err)
 {
     option row;
     const char *group = NULL;
-    for (size_t i = 0; option_get(&row, verb, i); i++) {
+    att_status status = ATT_OK;
+    for (size_t i = 0; status == ATT_OK && option_get(&row, verb, i); i++) {
         if (row.setting && used_only && !att_settings_applies(settings, row.setting))
             continue;
         print_group(&row, &group);
-        print_option(&row, settings);
+        status = print_option(&row, settings, err);
     }
+    return status;
 }
 
 static void print_paragraphs(const char *text)
@@ -149,30 +155,38 @@ static void print_paragraphs(const char *text)
     print_wrapped(&w, text);
 }
 
-static exit_code finish(void)
+/* Flushes; reports the error of `status`, or that of flushing. */
+static exit_code finish(att_status status, att_error *err)
 {
-    att_error err = { 0 };
-    att_status status = output_flush(&err);
-    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+    att_error other = { 0 };
+    att_status flushed = output_flush(status == ATT_OK ? err : &other);
+    if (status == ATT_OK)
+        status = flushed;
+    return status == ATT_OK ? EXIT_DONE : report(status, err);
 }
 
 exit_code help_verb(const struct verb *verb, const att_settings *settings, bool used_only)
 {
+    att_error err = { 0 };
     att_settings *defaults = NULL;
+    att_status status = ATT_OK;
     if (!settings && verb->takes_settings)
-        (void)att_settings_new(&defaults, NULL, NULL); /* without it, no defaults are shown */
+        status = att_settings_new(&defaults, NULL, &err);
+    if (status != ATT_OK)
+        return report(status, &err);
     printf("Usage: attend %s%s %s\n\n", verb->name, verb->options ? " [options]" : "",
            verb->operands);
     print_paragraphs(verb->details);
-    print_options(verb, settings ? settings : defaults, used_only);
-    if (verb->print_extra_help)
+    status = print_options(verb, settings ? settings : defaults, used_only, &err);
+    if (status == ATT_OK && verb->print_extra_help)
         verb->print_extra_help();
     att_settings_free(defaults);
-    return finish();
+    return finish(status, &err);
 }
 
 exit_code help_program(void)
 {
+    att_error err = { 0 };
     printf("attend: attention in C, from worked examples to trained models\n\n"
            "Usage: attend VERB [options] …\n\nVerbs:\n");
     for (const struct verb *row = verbs; row->name; row++) {
@@ -187,7 +201,7 @@ exit_code help_program(void)
                      "Exit codes: 0 success; 1 an expected value or a check failed; 2 bad usage or "
                      "bad input; 3 out of memory or a system error; 4 training was stopped by a "
                      "signal, saved a checkpoint and can be resumed.\n");
-    return finish();
+    return finish(ATT_OK, &err);
 }
 
 /* ---- the verb */

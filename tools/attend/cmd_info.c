@@ -42,6 +42,7 @@ static exit_code verify(const char *path, bool json)
     return output_flush(&err) == ATT_OK ? EXIT_DONE : report(err.status, &err);
 }
 
+/* Prints an image encoder. ATT_BAD_INPUT, and nothing is printed, if the file is none. */
 static att_status print_image_encoder(const char *path, bool json, att_error *err)
 {
     att_image_encoder *encoder = NULL;

@@ -63,10 +63,12 @@ static att_status open_log(train_progress *show, const att_settings *settings, a
     if (status == ATT_OK)
         status = att_settings_get(&resume, settings, "resume", err);
     if (status == ATT_OK && path.length > 0) {
-        show->log = fopen(path.data, "a");
+        do
+            show->log = fopen(path.data, "a");
+        while (!show->log && errno == EINTR);
         show->empty_log = resume.length == 0;
         if (!show->log)
-            status = error_set(err, ATT_BAD_INPUT, path.data, "cannot open: %s", strerror(errno));
+            status = error_system(err, path.data, "open", errno);
     }
     att_string_free(&path);
     att_string_free(&resume);
@@ -124,8 +126,8 @@ static exit_code train(const train_request *request)
     if (status == ATT_OK)
         status = run(training, &show, &err);
     bool finished = status == ATT_OK && att_training_finished(training);
-    if (show.log)
-        fclose(show.log);
+    if (show.log && fclose(show.log) != 0 && status == ATT_OK)
+        status = error_system(&err, show.log_name, "write", errno);
     att_training_free(training);
     if (status != ATT_OK)
         return report(status, &err);
@@ -134,12 +136,19 @@ static exit_code train(const train_request *request)
 
 /* ---- the command line */
 
-static bool is_given(const att_settings *settings, const char *key)
+/* Sets *given if one of the settings has a value; the list ends with NULL. */
+static att_status any_given(bool *given, const att_settings *settings, const char *const *keys,
+                            att_error *err)
 {
-    att_string value = { 0 };
-    bool given = att_settings_get(&value, settings, key, NULL) == ATT_OK && value.length > 0;
-    att_string_free(&value);
-    return given;
+    att_status status = ATT_OK;
+    *given = false;
+    for (; *keys && status == ATT_OK; keys++) {
+        att_string value = { 0 };
+        status = att_settings_get(&value, settings, *keys, err);
+        *given |= status == ATT_OK && value.length > 0;
+        att_string_free(&value);
+    }
+    return status;
 }
 
 const char *train_task(size_t index)
@@ -197,12 +206,18 @@ static exit_code check(const train_request *request, const struct verb *verb, bo
 {
     const att_settings *settings = request->settings;
     att_error err = { 0 };
-    bool files = is_given(settings, "train") || is_given(settings, "source");
-    bool resumed = is_given(settings, "resume");
+    bool files, resumed = false;
     att_string task = { 0 };
-    att_status status = att_settings_get(&task, settings, "task", &err);
+    att_status status =
+        any_given(&files, settings, (const char *const[]){ "train", "source", NULL }, &err);
+    if (status == ATT_OK)
+        status = any_given(&resumed, settings, (const char *const[]){ "resume", NULL }, &err);
+    if (status == ATT_OK)
+        status = att_settings_get(&task, settings, "task", &err);
     bool named = task_given || (status == ATT_OK && strcmp(task.data, "pairs") != 0);
     att_string_free(&task);
+    if (status != ATT_OK)
+        return report(status, &err);
     if (!named && !files && !resumed)
         return report_missing_task(verb);
     if (resumed)

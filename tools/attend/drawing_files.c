@@ -1,6 +1,7 @@
 /* Figures drawn as SVG, and rasterized where PNG or PDF files were asked for. */
 #include "drawing_files.h"
 
+#include "drawing_process.h"
 #include "program.h"
 
 #include <stdio.h>
@@ -9,17 +10,6 @@
 
 /* Twice the size of the SVG is sharp on high-resolution screens and in print. */
 static const double default_scale = 2;
-
-/* A file format: appends the figure to *out. */
-typedef att_status draw_function(att_string *out, const drawing_source *figure, double scale,
-                                 att_error *err);
-
-static att_status draw_svg(att_string *out, const drawing_source *figure, double scale,
-                           att_error *err)
-{
-    (void)scale;
-    return figure->svg(out, figure->object, false, err);
-}
 
 static att_status draw_png(att_string *out, const drawing_source *figure, double scale,
                            att_error *err)
@@ -60,23 +50,65 @@ static att_status numbered(att_string *out, const char *path, size_t index, size
                                               { 0 } });
 }
 
-/* All figures in one file format. */
-static att_status draw_all(output_list *files, const drawing_source *figures, size_t count,
-                           const char *path, draw_function *draw, double scale, att_error *err)
+/* Adds the output file of figure `index` of `count`; NULL if memory is out. */
+static output_file *add_file(output_list *files, const char *path, const drawing_source *figure,
+                             size_t index, size_t count)
+{
+    att_string name = { 0 };
+    output_file *file = NULL;
+    if (numbered(&name, path, index, count) == ATT_OK)
+        file = output_add(files, name.data, figure->name);
+    att_string_free(&name);
+    return file;
+}
+
+/* All figures as SVG, which the library draws. */
+static att_status draw_all_svg(output_list *files, const drawing_source *figures, size_t count,
+                               const char *path, att_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        att_string name = { 0 };
-        output_file *file = NULL;
-        if (numbered(&name, path, i, count) == ATT_OK)
-            file = output_add(files, name.data, figures[i].name);
-        att_string_free(&name);
+        output_file *file = add_file(files, path, &figures[i], i, count);
         if (!file)
             return error_memory(err);
-        att_status status = draw(&file->bytes, &figures[i], scale, err);
+        att_status status = figures[i].svg(&file->bytes, figures[i].object, false, err);
         if (status != ATT_OK)
             return status;
     }
     return ATT_OK;
+}
+
+/* Appends the jobs that draw all figures in one file format. */
+static att_status add_jobs(drawing_job *jobs, size_t *job_count, output_list *files,
+                           const drawing_source *figures, size_t count, const char *path,
+                           draw_function *draw, double scale)
+{
+    for (size_t i = 0; i < count && path; i++) {
+        if (!add_file(files, path, &figures[i], i, count))
+            return ATT_NO_MEMORY;
+        jobs[(*job_count)++] = (drawing_job){ files->count - 1, &figures[i], draw, scale };
+    }
+    return ATT_OK;
+}
+
+/* All figures as PNG and PDF: one process draws them, since loading its fonts takes longer than a
+ * drawing. */
+static att_status draw_all_rasterized(output_list *files, const drawing_source *figures,
+                                      size_t count, const drawing_files *asked, att_error *err)
+{
+    drawing_job *jobs = calloc(2 * count + 1, sizeof *jobs);
+    if (!jobs)
+        return error_memory(err);
+    size_t job_count = 0;
+    att_status status =
+        add_jobs(jobs, &job_count, files, figures, count, asked->png, draw_png, asked->scale);
+    if (status == ATT_OK)
+        status = add_jobs(jobs, &job_count, files, figures, count, asked->pdf, draw_pdf, 0);
+    if (status == ATT_OK)
+        status = drawing_process_run(files, jobs, job_count, err);
+    else
+        error_memory(err);
+    free(jobs);
+    return status;
 }
 
 bool drawing_files_any(const drawing_files *asked)
@@ -98,19 +130,12 @@ const char *drawing_files_conflict(const drawing_files *asked)
 att_status drawing_files_draw(output_list *files, const drawing_source *figures, size_t count,
                               const drawing_files *asked, att_error *err)
 {
-    const struct {
-        const char *path;
-        draw_function *draw;
-    } formats[] = { { asked->svg, draw_svg }, { asked->png, draw_png }, { asked->pdf, draw_pdf } };
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (!formats[i].path)
-            continue;
-        att_status status =
-            draw_all(files, figures, count, formats[i].path, formats[i].draw, asked->scale, err);
-        if (status != ATT_OK)
-            return status;
-    }
-    return ATT_OK;
+    att_status status = ATT_OK;
+    if (asked->svg)
+        status = draw_all_svg(files, figures, count, asked->svg, err);
+    if (status == ATT_OK && (asked->png || asked->pdf))
+        status = draw_all_rasterized(files, figures, count, asked, err);
+    return status;
 }
 
 static att_status map_svg(att_string *out, const void *map, bool flat, att_error *err)

@@ -161,11 +161,12 @@ static att_status open_file(reader *r, const char *path, att_error *err)
 {
     *r = (reader){ .file = STDIN_FILENO, .name = lines_name(path) };
     if (!is_standard(path))
-        r->file = open(path, O_RDONLY | O_CLOEXEC);
+        do
+            r->file = open(path, O_RDONLY | O_CLOEXEC);
+        while (r->file < 0 && errno == EINTR);
     if (r->file >= 0)
         return ATT_OK;
-    return error_set(err, errno == ENOENT || errno == EACCES ? ATT_BAD_INPUT : ATT_SYSTEM, path,
-                     "cannot open: %s", strerror(errno));
+    return error_system(err, path, "open", errno);
 }
 
 static void close_file(reader *r)

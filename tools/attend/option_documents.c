@@ -389,8 +389,11 @@ static void mdoc_option(document *d, const option *row, const att_settings *defa
     if (row->type != OPTION_SETTING)
         return;
     att_string value = { 0 };
-    if (att_settings_get(&value, defaults, row->name, NULL) == ATT_OK)
+    att_status status = att_settings_get(&value, defaults, row->name, NULL);
+    if (status == ATT_OK)
         mdoc_value_text(d, row, value.data);
+    else
+        d->status = status;
     att_string_free(&value);
 }
 
@@ -415,7 +418,7 @@ att_status completion_mdoc(att_string *out)
     document d = { out, ATT_OK };
     att_settings *defaults = NULL;
     d.status = att_settings_new(&defaults, NULL, NULL);
-    for (const struct verb *verb = verbs; verb->name; verb++)
+    for (const struct verb *verb = verbs; verb->name && d.status == ATT_OK; verb++)
         mdoc_verb(&d, verb, defaults);
     att_settings_free(defaults);
     return d.status;

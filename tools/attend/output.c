@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -28,9 +29,8 @@ bool output_reader_gone(void)
 
 /* A failed write: an error unless the reader closed its end or its terminal. The rest of the buffer
  * is dropped, or exit() would try to write it again. */
-static att_status write_failed(att_error *err)
+static att_status write_failed(int reason, att_error *err)
 {
-    int reason = errno;
     __fpurge(stdout);
     clearerr(stdout);
     reader_gone = reason == EPIPE || (reason == EIO && signals_caught() == SIGHUP);
@@ -39,16 +39,25 @@ static att_status write_failed(att_error *err)
     return error_set(err, ATT_SYSTEM, "standard output", "cannot write: %s", strerror(reason));
 }
 
+/* Why an earlier write failed, of which the stream only knows that it did. */
+static int reason_of_earlier(void)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) ? EPIPE : EIO;
+}
+
 att_status output_flush(att_error *err)
 {
-    return fflush(stdout) == 0 ? ATT_OK : write_failed(err);
+    if (fflush(stdout) != 0)
+        return write_failed(errno, err);
+    return ferror(stdout) ? write_failed(reason_of_earlier(), err) : ATT_OK;
 }
 
 att_status output_stdout(const char *bytes, size_t length, att_error *err)
 {
     output_progress_clear();
     if (!terminal_write(stdout, bytes, length))
-        return write_failed(err);
+        return write_failed(errno, err);
     return output_flush(err);
 }
 
@@ -272,23 +281,48 @@ void output_free(output_list *list)
     *list = (output_list){ 0 };
 }
 
-/* Whether both names are the same existing regular file. Devices may be written twice. */
-static bool same_file(const char *a, const char *b)
+/* Describes the file at `path`; *exists is false if there is none. */
+static att_status examine(struct stat *info, bool *exists, const char *path, att_error *err)
 {
-    struct stat one;
-    struct stat other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) &&
-           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    *exists = stat(path, info) == 0;
+    if (*exists || errno == ENOENT || errno == ENOTDIR)
+        return ATT_OK;
+    return error_system(err, path, "examine", errno);
+}
+
+/* Fails if both names are the same existing regular file; `what` says what `other` is. Devices may
+ * be written twice. */
+static att_status check_differs(const char *path, const char *other, const char *what,
+                                att_error *err)
+{
+    struct stat one, two;
+    bool exists, other_exists = false;
+    att_status status = examine(&one, &exists, path, err);
+    if (status == ATT_OK && exists)
+        status = examine(&two, &other_exists, other, err);
+    if (status == ATT_OK && exists && other_exists && S_ISREG(one.st_mode) &&
+        one.st_dev == two.st_dev && one.st_ino == two.st_ino)
+        return error_set(err, ATT_BAD_INPUT, path, "%s", what);
+    return status;
 }
 
 att_status output_check_input(const output_list *list, const char *input, const char *description,
                               att_error *err)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (same_file(list->files[i].path, input))
-            return error_set(err, ATT_BAD_INPUT, list->files[i].path,
-                             "%s; choose another output file", description);
-    return ATT_OK;
+    char what[128];
+    snprintf(what, sizeof what, "%s; choose another output file", description);
+    att_status status = ATT_OK;
+    for (size_t i = 0; i < list->count && status == ATT_OK; i++)
+        status = check_differs(list->files[i].path, input, what, err);
+    return status;
+}
+
+att_status output_is_folder(bool *folder, const char *path, att_error *err)
+{
+    struct stat info;
+    att_status status = examine(&info, folder, path, err);
+    *folder = status == ATT_OK && *folder && S_ISDIR(info.st_mode);
+    return status;
 }
 
 /* Whether a file can be created or replaced at `path`. What shows only while writing, such as a
@@ -296,21 +330,24 @@ att_status output_check_input(const output_list *list, const char *input, const 
 static att_status check_writable(const char *path, att_error *err)
 {
     struct stat info;
-    if (stat(path, &info) == 0)
+    bool exists;
+    att_status status = examine(&info, &exists, path, err);
+    if (status != ATT_OK)
+        return status;
+    if (exists)
         return S_ISDIR(info.st_mode)
                    ? error_set(err, ATT_BAD_INPUT, path, "is a directory, expected a file")
                    : ATT_OK;
     att_string folder = { 0 };
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    if (string_join(&folder, (string_piece[]){ { path, length }, { ".", 1 }, { 0 } }) != ATT_OK)
+    if (string_join(&folder, (string_piece[]){ { path, length }, { ".", 1 }, { 0 } }) != ATT_OK) {
+        att_string_free(&folder);
         return error_memory(err);
+    }
     int refused = access(folder.data, W_OK | X_OK) == 0 ? 0 : errno;
     att_string_free(&folder);
-    if (refused == 0)
-        return ATT_OK;
-    return error_set(err, refused == EROFS ? ATT_SYSTEM : ATT_BAD_INPUT, path, "cannot create: %s",
-                     strerror(refused));
+    return refused == 0 ? ATT_OK : error_system(err, path, "create", refused);
 }
 
 att_status output_check_paths(output_names written, output_names read, att_error *err)
@@ -318,24 +355,28 @@ att_status output_check_paths(output_names written, output_names read, att_error
     for (size_t i = 0; i < written.count; i++) {
         const char *path = written.names[i];
         att_status status = path ? check_writable(path, err) : ATT_OK;
+        for (size_t j = 0; j < read.count && path && status == ATT_OK; j++)
+            if (read.names[j])
+                status = check_differs(path, read.names[j],
+                                       "is an input file as well; choose another output file", err);
         if (status != ATT_OK)
             return status;
-        for (size_t j = 0; j < read.count && path; j++)
-            if (read.names[j] && same_file(path, read.names[j]))
-                return error_set(err, ATT_BAD_INPUT, path,
-                                 "is an input file as well; choose another output file");
     }
     return ATT_OK;
 }
 
 att_status output_check(const output_list *list, att_error *err)
 {
+    static const char twice[] = "would be written twice";
     for (size_t i = 0; i < list->count; i++) {
         const char *path = list->files[i].path;
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(path, list->files[j].path) == 0 || same_file(path, list->files[j].path))
-                return error_set(err, ATT_BAD_INPUT, path, "would be written twice");
-        att_status status = check_writable(path, err);
+        att_status status = ATT_OK;
+        for (size_t j = 0; j < i && status == ATT_OK; j++)
+            status = strcmp(path, list->files[j].path) == 0
+                         ? error_set(err, ATT_BAD_INPUT, path, "%s", twice)
+                         : check_differs(path, list->files[j].path, twice, err);
+        if (status == ATT_OK)
+            status = check_writable(path, err);
         if (status != ATT_OK)
             return status;
     }

@@ -88,6 +88,9 @@ void output_free(output_list *list);
 att_status output_check_input(const output_list *list, const char *input, const char *description,
                               att_error *err);
 
+/* Sets *folder if `path` names an existing folder. */
+att_status output_is_folder(bool *folder, const char *path, att_error *err);
+
 /* Checks before long work that each output file differs from all input files and can be created.
  * NULL names are skipped. */
 typedef struct output_names {

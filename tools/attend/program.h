@@ -135,6 +135,10 @@ exit_code report_usage(const struct verb *verb, const char *format, ...)
 att_status error_set(att_error *err, att_status status, const char *place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same for errno `code`: "cannot <doing>: <reason>". ATT_BAD_INPUT where another path or other
+ * permissions would help, otherwise ATT_SYSTEM. */
+att_status error_system(att_error *err, const char *place, const char *doing, int code);
+
 att_status error_memory(att_error *err);
 
 /* Names the place of bad input if the library, which only saw a string, could not. */

@@ -2,8 +2,10 @@
 #include "program.h"
 #include "terminal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static exit_code exit_code_of(att_status status)
 {
@@ -51,6 +53,17 @@ att_status error_set(att_error *err, att_status status, const char *place, const
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
     return status;
+}
+
+att_status error_system(att_error *err, const char *place, const char *doing, int code)
+{
+    static const int input_errors[] = { ENOENT,       ENOTDIR, EACCES, EPERM,  EISDIR,
+                                        ENAMETOOLONG, ELOOP,   ENXIO,  ETXTBSY };
+    att_status status = ATT_SYSTEM;
+    for (size_t i = 0; i < sizeof input_errors / sizeof *input_errors; i++)
+        if (code == input_errors[i])
+            status = ATT_BAD_INPUT;
+    return error_set(err, status, place, "cannot %s: %s", doing, strerror(code));
 }
 
 att_status error_memory(att_error *err)

@@ -44,7 +44,8 @@ att_generate_options run_generate_options(att_decoding_options *options, const r
                                           const char *const *prefixes);
 
 /* Classifies the image files after args[0] if that is an image encoder; *code receives the exit
- * code. False if it is not, and nothing was printed. */
+ * code. False if it is not, and nothing was printed. What cannot be read for want of memory or by
+ * a system error is reported. */
 bool run_image_encoder(exit_code *code, const struct verb *verb, const run_settings *set,
                        char **args, int count);
 

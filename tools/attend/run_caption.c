@@ -76,8 +76,13 @@ bool run_image_encoder(exit_code *code, const struct verb *verb, const run_setti
     static const run_settings defaults;
     att_error err = { 0 };
     att_image_encoder *encoder = NULL;
-    if (att_image_encoder_load(&encoder, args[0], NULL) != ATT_OK)
+    att_status status = att_image_encoder_load(&encoder, args[0], &err);
+    if (status == ATT_BAD_INPUT)
         return false;
+    if (status != ATT_OK) {
+        *code = report(status, &err);
+        return true;
+    }
     const char *other = options_first_outside(verb, allowed, set, &defaults);
     *code = EXIT_DONE;
     if (other)

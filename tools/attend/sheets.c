@@ -26,8 +26,8 @@ static att_status read_stdin(att_string *out, att_error *err)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return error_set(err, errno == EIO ? ATT_SYSTEM : ATT_BAD_INPUT, stdin_name,
-                             "cannot read: %s", strerror(errno));
+            return error_set(err, errno == EISDIR || errno == EBADF ? ATT_BAD_INPUT : ATT_SYSTEM,
+                             stdin_name, "cannot read: %s", strerror(errno));
         if (out->length + (size_t)got > STDIN_LIMIT)
             return error_set(err, ATT_BAD_INPUT, stdin_name,
                              "is longer than %d MiB, the limit for a sheet", STDIN_LIMIT >> 20);

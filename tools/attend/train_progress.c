@@ -113,6 +113,20 @@ static const type_metrics metrics_of_type[ATT_MODEL_TYPES] = {
 
 /* ---- the log */
 
+/* Keeps the first failure, which ends the run. */
+static void log_failed(train_progress *show)
+{
+    if (show->status == ATT_OK)
+        show->status = error_system(&show->err, show->log_name, "write", errno);
+}
+
+/* A device, which keeps no lines, cannot be emptied: EINVAL. */
+static void empty_log(train_progress *show)
+{
+    if (ftruncate(fileno(show->log), 0) != 0 && errno != EINVAL)
+        log_failed(show);
+}
+
 static void log_event(train_progress *show, const att_training_progress *at)
 {
     FILE *log = show->log;
@@ -130,9 +144,8 @@ static void log_event(train_progress *show, const att_training_progress *at)
     log_real(log, metrics_of_type[show->model_type].speed_key, at->tokens_per_second);
     log_real(log, "seconds", at->seconds);
     fputs("}\n", log);
-    if (fflush(log) != 0 && show->status == ATT_OK)
-        show->status =
-            error_set(&show->err, ATT_SYSTEM, show->log_name, "cannot write: %s", strerror(errno));
+    if (fflush(log) != 0)
+        log_failed(show);
     show->last_logged_step = at->step;
 }
 
@@ -202,7 +215,7 @@ void train_progress_event(train_progress *show, const att_training_progress *pro
     bool validated = progress->event == ATT_TRAINING_VALIDATED;
     bool step = progress->event == ATT_TRAINING_STEP;
     if (show->log && show->empty_log)
-        (void)!ftruncate(fileno(show->log), 0); /* fails on a device, which keeps no lines */
+        empty_log(show);
     show->empty_log = false;
     if (show->log && (validated || (step && progress->step >= show->last_logged_step + LOG_STEPS)))
         log_event(show, progress);

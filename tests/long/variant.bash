@@ -1,6 +1,6 @@
 # Sourced by the parts that build the library in another way: with a sanitizer, for another machine.
 # The build has no optional library (pkg-config finds nothing but the cmocka of tests/long/cmocka) and
-# only plain C kernels, and is below the folder of the release build.
+# only plain C kernels, is compiled fast (-O1, with asserts) and is below the folder of the release build.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # The names of the unit tests in folders of tests/; that which compares with jansson needs jansson.
@@ -28,7 +28,7 @@ variant_build() { # FOLDER COMPILER PROCESSOR FLAGS TARGET…
     if ! {
         PKG_CONFIG_LIBDIR="$folder/pkgconfig" cmake -S "$root" -B "$folder" "${launcher[@]}" \
             -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$processor" -DCMAKE_C_COMPILER="$compiler" \
-            -DCMAKE_C_FLAGS="$flags" -DATTEND_EXAMPLES=OFF &&
+            -DCMAKE_C_FLAGS="$flags" -DCMAKE_C_FLAGS_RELEASE="-O1" -DATTEND_EXAMPLES=OFF &&
             cmake --build "$folder" -j "${JOBS:-$(nproc)}" --target "$@"
     } >"$folder/log" 2>&1; then
         grep -E 'error|undefined' "$folder/log" | head -n 20

@@ -37,6 +37,7 @@ variant_build() { # FOLDER COMPILER PROCESSOR FLAGS TARGET…
     fi
 }
 
+emulator=() # words before each command, such as the name of an emulator
 variant_failed=0
 variant_passed=0
 variant_skipped=0

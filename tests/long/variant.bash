@@ -31,7 +31,7 @@ variant_build() { # FOLDER COMPILER PROCESSOR FLAGS TARGET…
             -DCMAKE_C_FLAGS="$flags" -DCMAKE_C_FLAGS_RELEASE="-O1" -DATTEND_EXAMPLES=OFF &&
             cmake --build "$folder" -j "${JOBS:-$(nproc)}" --target "$@"
     } >"$folder/log" 2>&1; then
-        grep -E 'error|undefined' "$folder/log" | head -n 20
+        grep -E 'error:|undefined|truncated' "$folder/log" | cut -c 1-300 | head -n 20
         echo "cannot build: $folder/log"
         return 1
     fi

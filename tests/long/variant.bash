@@ -37,6 +37,21 @@ variant_build() { # FOLDER COMPILER PROCESSOR FLAGS TARGET…
     fi
 }
 
+# The tests and the build that msan and truncation share: MemorySanitizer and the checks of UBSan can be
+# compiled into one, and UBSAN_OPTIONS decides whether the latter end the program.
+variant_clang() { # BUILD
+    "$root/scripts/setup" clang
+    if ! command -v clang >/dev/null; then
+        echo "skipped: there is no clang"
+        exit 0
+    fi
+    folder=$(realpath "$1")/clang
+    mapfile -t tests < <(variant_tests base text tensor settings sheet data import metrics && variant_replays &&
+        printf "%s\n" test_model_file test_tokenizer test_beam_search test_sampling test_classify test_training test_slices)
+    variant_build "$folder" clang generic "-fsanitize=memory,undefined,implicit-conversion -fno-omit-frame-pointer \
+-fsanitize-ignorelist=$root/tests/long/truncation.ignore" "${tests[@]}" || exit 1
+}
+
 emulator=() # words before each command, such as the name of an emulator
 variant_failed=0
 variant_passed=0

@@ -3,17 +3,18 @@
 
 #include "base/error.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-att_status att_byte_reader_take(att_byte_reader *bytes, const unsigned char **out, size_t size,
+att_status att_byte_reader_take(att_byte_reader *bytes, const unsigned char **out, uint64_t size,
                                 const char *what, att_error *err)
 {
     if (size > att_byte_reader_left(bytes))
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "ends after %zu bytes, in %s: %zu bytes of it are missing", bytes->size,
-                        what, size - att_byte_reader_left(bytes));
+                        "ends after %zu bytes, in %s: %" PRIu64 " bytes of it are missing",
+                        bytes->size, what, size - att_byte_reader_left(bytes));
     *out = bytes->data + bytes->position;
-    bytes->position += size;
+    bytes->position += (size_t)size;
     return ATT_OK;
 }
 

@@ -14,7 +14,7 @@ typedef struct att_byte_reader {
 
 /* Sets *out to the next `size` bytes, which stay part of the file. Where the file ends before them,
  * the call returns ATT_BAD_INPUT, and the message names `what`, the part being read. */
-att_status att_byte_reader_take(att_byte_reader *bytes, const unsigned char **out, size_t size,
+att_status att_byte_reader_take(att_byte_reader *bytes, const unsigned char **out, uint64_t size,
                                 const char *what, att_error *err);
 
 /* Reads an unsigned integer of `size` bytes, 1 to 4. */

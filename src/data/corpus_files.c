@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* No corpus for training on one machine is larger. */
-static const size_t MAX_FILE_SIZE = (size_t)4 << 30;
+static const size_t MAX_FILE_SIZE = (size_t)(SIZE_MAX > UINT32_MAX ? UINT64_C(4) << 30 : 1 << 30);
 
 /* Formats that are recognized by their first bytes and refused. */
 static const struct {

@@ -73,7 +73,7 @@ static att_status read_variable(att_ct2_variable *variable, att_byte_reader *byt
     att_quote(quoted, variable->name, strlen(variable->name));
     ATT_TRY(read_shape(variable, bytes, quoted, err));
     return att_byte_reader_take(bytes, &variable->data,
-                                (size_t)variable->count * variable->item_size, quoted, err);
+                                (uint64_t)variable->count * variable->item_size, quoted, err);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -11,6 +11,7 @@
 #include "base/string.h"
 #include "tensor/tensor.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const char MAGIC[] = "\x93NUMPY";
@@ -69,11 +70,11 @@ static att_status check_size(const npy_file *file, const att_npy_header *header,
     if (*count < 0)
         return att_fail(err, ATT_BAD_INPUT, file->name, "shape %s has too many elements", shape);
     size_t have = file->size - data_start(file);
-    size_t need = (size_t)*count * header->storage->size;
+    uint64_t need = (uint64_t)*count * header->storage->size; /* beyond a size_t of 32 bits */
     if (have != need)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "has %zu bytes of data, expected %zu for shape %s of '%s'", have, need,
-                        shape, header->storage->npy);
+                        "has %zu bytes of data, expected %" PRIu64 " for shape %s of '%s'", have,
+                        need, shape, header->storage->npy);
     return ATT_OK;
 }
 

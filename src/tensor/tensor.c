@@ -114,7 +114,9 @@ static att_status create(att_tensor *out, att_dtype dtype, int rank, const int64
         return att_fail(err, ATT_BAD_INPUT, "tensor",
                         "shape %s is negative or too large to address",
                         att_shape_to_string(text, rank, shape));
-    void *block = zero ? att_alloc_zero((size_t)count, size) : att_alloc((size_t)count, size);
+    void *block = NULL;
+    if ((uint64_t)count <= SIZE_MAX / size) /* always, where size_t has 64 bits */
+        block = zero ? att_alloc_zero((size_t)count, size) : att_alloc((size_t)count, size);
     if (!block)
         return att_fail_memory(err);
     *out = att_tensor_view(block, dtype, rank, shape);

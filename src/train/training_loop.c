@@ -42,9 +42,19 @@ static bool is_validation_due(const att_training *training)
     return regular || are_steps_over(training);
 }
 
-bool att_training_finished(const att_training *training)
+/* Only the mean of the snapshots, if any, and the files may be left to do. */
+static bool is_loop_over(const att_training *training)
 {
     return are_steps_over(training) && !is_validation_due(training);
+}
+
+/* A run that was cancelled while it averaged has made all of its steps, but has no result yet. */
+bool att_training_finished(const att_training *training)
+{
+    const att_training_state *state = &training->state;
+    bool average_due = training->settings->average_checkpoints > 0 && state->history_count > 0 &&
+                       state->averaged_checkpoints == 0;
+    return is_loop_over(training) && !average_due;
 }
 
 /* ---- progress */
@@ -144,7 +154,7 @@ static att_status run_to_end(training_loop *at, att_error *err)
 {
     att_training *training = at->training;
     att_status status = ATT_OK;
-    while (status == ATT_OK && !at->stopped && !att_training_finished(training)) {
+    while (status == ATT_OK && !at->stopped && !is_loop_over(training)) {
         ATT_TRY(advance(at, err));
         status = att_progress_step(training->state.step, err);
         if (att_clock_seconds() - at->save_time >= training->settings->save_every)
@@ -152,7 +162,7 @@ static att_status run_to_end(training_loop *at, att_error *err)
     }
     att_error unused;
     ATT_TRY(save(at, status == ATT_OK ? err : &unused));
-    if (status == ATT_OK && att_training_finished(training))
+    if (status == ATT_OK && is_loop_over(training))
         return att_training_finish(training, err);
     return status;
 }
@@ -197,12 +207,12 @@ static att_status run_slice(training_loop *at, int64_t steps, att_error *err)
 {
     att_training *training = at->training;
     int64_t last = training->state.step + att_min_i64(steps, INT64_MAX - training->state.step);
-    while (!at->stopped && !att_training_finished(training) &&
+    while (!at->stopped && !is_loop_over(training) &&
            (training->state.step < last || is_validation_due(training))) {
         ATT_TRY(advance(at, err));
         ATT_TRY(att_progress_step(training->state.step, err));
     }
-    return att_training_finished(training) ? att_training_finish(training, err) : ATT_OK;
+    return is_loop_over(training) ? att_training_finish(training, err) : ATT_OK;
 }
 
 att_status att_training_advance(att_training *training, int64_t steps,

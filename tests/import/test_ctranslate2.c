@@ -241,6 +241,24 @@ static att_status convert_once(void *context)
     return status;
 }
 
+/* Its size in bytes is 4 modulo 2^32: where size_t has 32 bits, the 4 bytes must not be enough. */
+static void a_variable_beyond_the_address_space_is_refused(void **state)
+{
+    (void)state;
+    att_string file = { 0 };
+    put_number(&file, 2, 4);
+    ct2_name(&file, "TransformerSpec");
+    put_number(&file, 3, 4);
+    put_number(&file, 1, 4);
+    ct2_head(&file, "encoder/embeddings_0/weight", (UINT32_C(1) << 30) + 1, 0, 4);
+    ct2_float(&file, 1);
+    att_ct2_file read;
+    att_error err = { 0 };
+    assert_int_equal(att_ct2_read(&read, file.data, file.length, "model.bin", &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.message, ": 4294967296 bytes of it are missing"));
+    att_string_free(&file);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -255,6 +273,7 @@ int main(void)
         cmocka_unit_test(unknown_and_invalid_files_are_refused_by_name),
         cmocka_unit_test(vocabularies_that_do_not_match_are_refused),
         cmocka_unit_test(a_file_truncated_anywhere_is_refused),
+        cmocka_unit_test(a_variable_beyond_the_address_space_is_refused),
         cmocka_unit_test(matrices_are_transposed_and_vectors_copied),
         cmocka_unit_test(token_rows_follow_our_ids),
         cmocka_unit_test(positions_are_sines_before_cosines_and_count_from_one),

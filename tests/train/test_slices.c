@@ -270,6 +270,55 @@ static void a_cancelled_run_continues_to_the_same_parameters(void **state)
     folder_remove(folder);
 }
 
+/* Cancels from the last validation on. */
+static bool go_on(void *context, const att_progress *progress)
+{
+    (void)progress;
+    return !*(const bool *)context;
+}
+
+static bool stop_at_the_end(void *context, const att_training_progress *progress)
+{
+    if (progress->event == ATT_TRAINING_VALIDATED && progress->step == progress->steps)
+        *(bool *)context = true;
+    return true;
+}
+
+/* All steps and validations are done, but the mean of the snapshots, which is the result, is not.
+ */
+static void a_run_that_is_cancelled_before_averaging_is_not_finished(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_model *whole = trained(folder);
+    att_progress_set_interval(0); /* a callback at every poll */
+    for (int slices = 0; slices < 2; slices++) {
+        bool stop = false;
+        att_settings *settings = small_new(folder);
+        att_training *training;
+        assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
+        att_callback_set(go_on, &stop);
+        assert_int_equal(slices ? att_training_advance(training, 1000, stop_at_the_end, &stop, NULL)
+                                : att_training_run(training, stop_at_the_end, &stop, NULL),
+                         ATT_CANCELLED);
+        assert_true(stop);
+        assert_false(att_training_finished(training));
+        stop = false;
+        while (!att_training_finished(training))
+            assert_int_equal(att_training_advance(training, 1, NULL, NULL, NULL), ATT_OK);
+        att_callback_set(NULL, NULL);
+        att_model *model = model_of(training);
+        assert_same_parameters(whole, model);
+        att_model_free(model);
+        att_training_free(training);
+        att_settings_free(settings);
+    }
+    att_progress_set_interval(-1);
+    att_model_free(whole);
+    folder_remove(folder);
+}
+
 /* ---- two runs on one output */
 
 static att_status save_or_run(att_training *training, bool save, att_error *err)
@@ -342,6 +391,7 @@ int main(void)
         cmocka_unit_test(examples_from_an_iterator_train_as_the_same_lines_in_files),
         cmocka_unit_test(an_invalid_example_is_refused_with_its_number),
         cmocka_unit_test(a_cancelled_run_continues_to_the_same_parameters),
+        cmocka_unit_test(a_run_that_is_cancelled_before_averaging_is_not_finished),
         cmocka_unit_test(a_saved_output_belongs_to_its_run_until_the_run_is_freed),
         cmocka_unit_test(a_run_locks_its_output_only_until_it_returns),
     };

@@ -85,7 +85,8 @@ static att_status print_report(const att_training *training, att_error *err)
     return status == ATT_OK ? output_flush(err) : status;
 }
 
-static att_status run(att_training *training, train_progress *show, att_error *err)
+/* A run that was cancelled may have made all of its steps without having written its model. */
+static att_status run(att_training *training, train_progress *show, bool *finished, att_error *err)
 {
     double start = output_seconds();
     if (!show->quiet) {
@@ -94,6 +95,7 @@ static att_status run(att_training *training, train_progress *show, att_error *e
             return status;
     }
     att_status status = att_training_run(training, on_progress, show, err);
+    *finished = status == ATT_OK && att_training_finished(training);
     if (status == ATT_CANCELLED) /* by a signal; the checkpoint is saved */
         status = ATT_OK;
     if (status == ATT_OK && show->status != ATT_OK) {
@@ -101,7 +103,7 @@ static att_status run(att_training *training, train_progress *show, att_error *e
         status = show->status;
     }
     if (status == ATT_OK)
-        train_progress_end(show, training, output_seconds() - start);
+        train_progress_end(show, training, *finished, output_seconds() - start);
     else if (show->line_open)
         putchar('\n');
     return status == ATT_OK ? output_flush(err) : status;
@@ -111,6 +113,7 @@ static exit_code train(const train_request *request)
 {
     att_error err = { 0 };
     att_training *training = NULL;
+    bool finished = false;
     train_progress show = { .live = isatty(STDOUT_FILENO) && !request->quiet,
                             .quiet = request->quiet,
                             .log_name = "log" };
@@ -124,8 +127,7 @@ static exit_code train(const train_request *request)
     if (status == ATT_OK)
         status = open_log(&show, request->settings, &err);
     if (status == ATT_OK)
-        status = run(training, &show, &err);
-    bool finished = status == ATT_OK && att_training_finished(training);
+        status = run(training, &show, &finished, &err);
     if (show.log && fclose(show.log) != 0 && status == ATT_OK)
         status = error_system(&err, show.log_name, "write", errno);
     att_training_free(training);

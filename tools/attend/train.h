@@ -33,6 +33,7 @@ typedef struct train_progress {
 void train_progress_event(train_progress *show, const att_training_progress *progress);
 
 /* Prints the final result, or how to resume a run that was stopped. */
-void train_progress_end(train_progress *show, const att_training *training, double seconds);
+void train_progress_end(train_progress *show, const att_training *training, bool finished,
+                        double seconds);
 
 #endif

@@ -228,12 +228,13 @@ void train_progress_event(train_progress *show, const att_training_progress *pro
         show_live(show, progress);
 }
 
-void train_progress_end(train_progress *show, const att_training *training, double seconds)
+void train_progress_end(train_progress *show, const att_training *training, bool finished,
+                        double seconds)
 {
     char time[32];
     clear_line(show);
     const char *checkpoint = att_training_checkpoint_path(training);
-    if (!att_training_finished(training)) {
+    if (!finished) {
         terminal_printf(stdout, "stopped at step %lld; resume with: attend train --resume %s\n",
                         (long long)att_training_steps(training), checkpoint);
         return;

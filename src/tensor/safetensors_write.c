@@ -169,7 +169,7 @@ static att_status add_header(att_string *out, const writer *in)
                         "needs a header of %zu bytes, at most %d are allowed", length,
                         ATT_SAFETENSORS_MAX_HEADER);
     for (int i = 0; i < LENGTH_SIZE; i++)
-        out->data[start + (size_t)i] = (char)(length >> 8 * i & 0xFF);
+        out->data[start + (size_t)i] = (char)((uint64_t)length >> 8 * i & 0xFF);
     return ATT_OK;
 }
 

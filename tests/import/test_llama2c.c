@@ -164,12 +164,14 @@ static void a_text_ends_where_the_next_starts(void **state)
 static void a_text_starts_without_the_space_before_its_first_word(void **state)
 {
     (void)state;
-    static const float large[] = { 1000, -1000 };
-    att_string weights = even_weights();
+    att_string weights = even_weights(), large = { 0 };
+    put_float(&large, 1000);
+    put_float(&large, -1000);
     for (int i = 0; i < 2; i++)
         memcpy(weights.data + (LLAMA_FIELDS + LLAMA_AT_OUTPUT + (259 + 2 * i) * LLAMA_HIDDEN_SIZE) *
                                   (int)sizeof(float),
-               &large[i], sizeof(float));
+               large.data + i * (int)sizeof(float), sizeof(float));
+    att_string_free(&large);
     completion_text alone = complete(&weights, ""), after = complete(&weights, "b");
     assert_int_equal(alone.tokens, 5);
     assert_memory_equal(alone.text, "a", 1);

@@ -61,7 +61,10 @@ static void write_weights(FILE *out, const att_params *params)
         count += params->items[i].count;
     for (size_t i = 0; i < count; i++) {
         float number = number_at(i);
-        assert_int_equal(fwrite(&number, sizeof number, 1, out), 1);
+        uint32_t bits;
+        memcpy(&bits, &number, sizeof bits);
+        for (int k = 0; k < 4; k++) /* little-endian on every machine */
+            assert_int_not_equal(fputc((int)(bits >> 8 * k & 0xFF), out), EOF);
     }
 }
 

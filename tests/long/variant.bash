@@ -38,7 +38,8 @@ variant_build() { # FOLDER COMPILER PROCESSOR FLAGS TARGET…
 }
 
 # The tests and the build that msan and truncation share: MemorySanitizer and the checks of UBSan can be
-# compiled into one, and UBSAN_OPTIONS decides whether the latter end the program.
+# compiled into one, and UBSAN_OPTIONS decides whether the latter end the program. Two tests replace
+# read() by a system call of their own, whose result MemorySanitizer takes for memory never written.
 variant_clang() { # BUILD
     "$root/scripts/setup" clang
     if ! command -v clang >/dev/null; then
@@ -46,7 +47,8 @@ variant_clang() { # BUILD
         exit 0
     fi
     folder=$(realpath "$1")/clang
-    mapfile -t tests < <(variant_tests base text tensor settings sheet data import metrics && variant_replays &&
+    mapfile -t tests < <(variant_tests base text tensor settings sheet data import metrics |
+        grep -vxE 'test_file|test_bundle' && variant_replays &&
         printf "%s\n" test_model_file test_tokenizer test_beam_search test_sampling test_classify test_training test_slices)
     variant_build "$folder" clang generic "-fsanitize=memory,undefined,implicit-conversion -fno-omit-frame-pointer \
 -fsanitize-ignorelist=$root/tests/long/truncation.ignore" "${tests[@]}" || exit 1

@@ -1,5 +1,5 @@
 /* A budget for targets that do more with their input than read it: a limit on the memory of the
- * library and on the time of an input, one thread, and what may then be refused. Include it in one
+ * library and on the time of an input, and what may then be refused. Include it in one
  * source of a target. */
 #ifndef TESTS_FUZZ_BUDGET_H
 #define TESTS_FUZZ_BUDGET_H
@@ -48,7 +48,6 @@ __attribute__((constructor)) static void budget_set(void)
                                       .allocate = budget_allocate,
                                       .release = budget_release };
     PROMISE(att_allocator_set(&allocator, NULL) == ATT_OK);
-    att_threads_set(1);
 }
 
 /* For each input. */

@@ -162,7 +162,8 @@ static size_t put_together(uint8_t *data, size_t max_size, const att_string *hea
 {
     if (header->length + tensors_size + PREFIX > max_size)
         return 0;
-    memmove(data + PREFIX + header->length, tensors, tensors_size);
+    if (tensors_size > 0)
+        memmove(data + PREFIX + header->length, tensors, tensors_size);
     memcpy(data + PREFIX, header->data, header->length);
     for (int i = 0; i < PREFIX; i++)
         data[i] = (uint8_t)((uint64_t)header->length >> 8 * i);

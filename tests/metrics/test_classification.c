@@ -146,9 +146,9 @@ static void scores_that_are_nan_have_a_calibration_error_that_is_nan(void **stat
 {
     (void)state;
     const float row[] = { NAN, NAN };
-    const int32_t truth[] = { 0 };
+    const int32_t first[] = { 0 };
     assert_true(isnan(
-        att_label_predictions_calibration_error(&(att_label_predictions){ 1, 2, row, truth }, 1)));
+        att_label_predictions_calibration_error(&(att_label_predictions){ 1, 2, row, first }, 1)));
 }
 
 /* The guards on both sides of the matrix must stay 0. */

@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all demo test test-long fuzz install format clean help
+.PHONY: all demo test test-long fuzz fuzz-long install format clean help
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
@@ -26,8 +26,11 @@ test-long: ## run what takes too long for `make test`; PARTS="bits …" for some
 	@scripts/setup build test
 	@scripts/test-long $(PARTS)
 
-fuzz: ## fuzz every reader for a minute each (needs clang); SECONDS=600 for longer
-	@tests/fuzz/run $(or $(SECONDS),60)
+fuzz: ## fuzz every reader for a minute each (needs clang); NAMES="model json" for some
+	@tests/fuzz/run $(or $(SECONDS),60) $(NAMES)
+
+fuzz-long: ## the same for ten minutes each on all cores, with a table; SECONDS=… NAMES=…
+	@JOBS=$(JOBS) tests/fuzz/run $(or $(SECONDS),600) $(NAMES)
 
 install: ## install into PREFIX (/usr/local), below DESTDIR if given
 	@test -d $(BUILD) || $(MAKE) all

@@ -60,11 +60,12 @@ att_status att_alignment_read(att_ids *out, const att_line_view *line, const cha
     for (int64_t t = 0; t < targets; t++)
         if (att_ids_add(out, -1) != ATT_OK)
             return att_fail_memory(err);
+    int32_t *first = targets > 0 ? out->items + start : NULL; /* every link is then outside */
     for (size_t at = 0; at < line->length;) {
         if (at_space(line, at))
             at++;
         else
-            ATT_TRY(read_link(out->items + start, line, &at, name, sources, targets, err));
+            ATT_TRY(read_link(first, line, &at, name, sources, targets, err));
     }
     return ATT_OK;
 }

@@ -136,9 +136,10 @@ static att_status apply_settings(att_settings *settings, const att_model_writer_
         const att_model_writer_setting *setting = &model->settings[i];
         char number[24];
         snprintf(number, sizeof number, "%" PRId64, setting->number);
-        ATT_TRY(att_settings_set_from(
+        ATT_TRY(att_settings_set_deferred(
             settings, setting->key, setting->value ? setting->value : number, ATT_FROM_MODEL, err));
     }
+    att_settings_apply_defaults(settings);
     return ATT_OK;
 }
 

@@ -122,8 +122,9 @@ double att_label_predictions_calibration_error(const att_label_predictions *pred
         int64_t best = att_label_predictions_argmax(predictions, i);
         double all = log_sum_exp(row, predictions->labels, best, 1 / temperature, &mean);
         double probability = att_exp((double)row[best] / temperature - all);
-        int bin = (int)ceil(probability * BINS) - 1;
-        bin = bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin;
+        /* NaN, from weights that overflow, has no bin: it makes the error NaN in any */
+        int bin = probability > 0 ? (int)ceil(probability * BINS) - 1 : 0;
+        bin = bin >= BINS ? BINS - 1 : bin;
         confidence[bin] += probability;
         correct[bin] += best == predictions->truth[i];
     }

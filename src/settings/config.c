@@ -119,8 +119,8 @@ static att_status read_line(config_parser *in, const char *text, size_t length)
     ATT_TRY(copy_slice(&in->key, key, in->err));
     ATT_TRY(copy_slice(&in->value, value, in->err));
     ATT_TRY(refuse_duplicate(in));
-    return at_line(in, att_settings_set_from(in->settings, in->key.data, in->value.data,
-                                             ATT_FROM_CONFIG, in->err));
+    return at_line(in, att_settings_set_deferred(in->settings, in->key.data, in->value.data,
+                                                 ATT_FROM_CONFIG, in->err));
 }
 
 static att_status read_lines(config_parser *in, const char *text, size_t length)
@@ -148,6 +148,7 @@ att_status att_settings_read(att_settings *settings, const char *text, size_t le
     att_error unseen = { 0 };
     config_parser in = { .settings = settings, .name = name, .err = err ? err : &unseen };
     att_status status = read_lines(&in, text, length);
+    att_settings_apply_defaults(settings);
     att_string_free(&in.key);
     att_string_free(&in.value);
     return status;

@@ -7,6 +7,7 @@
 #include "settings/setting_specs.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
 size_t att_setting_count(void)
@@ -56,10 +57,24 @@ static void set_default(att_settings *settings, const att_setting_spec *row, con
         (void)att_setting_spec_set(row, settings, value, NULL);
 }
 
-static bool has_value(const att_settings *settings, const char *key, const char *word)
+/* A conditional default with its keys as rows of the table; and_row is -1 where there is none. */
+typedef struct conditional_rows {
+    int row, if_row, and_row;
+} conditional_rows;
+
+enum { MAX_CONDITIONAL_DEFAULTS = 192 };
+
+/* Computed once, since defaults are applied after every change of a setting: a search for every key
+ * and parsing every default took most of the time of reading settings. */
+static struct default_index {
+    att_settings plain; /* the defaults that do not depend on other settings */
+    conditional_rows conditional[MAX_CONDITIONAL_DEFAULTS];
+} defaults;
+
+static bool has_choice(const att_settings *settings, int row, const char *word)
 {
-    const att_setting_spec *row = &att_setting_specs[att_setting_spec_find(key)];
-    return strcmp(row->info.choices[*(const int *)att_setting_spec_value(row, settings)], word) ==
+    const att_setting_spec *spec = &att_setting_specs[row];
+    return strcmp(spec->info.choices[*(const int *)att_setting_spec_value(spec, settings)], word) ==
            0;
 }
 
@@ -82,31 +97,61 @@ static void copy_default(att_settings *settings, const att_setting_spec *row)
             *(double *)att_setting_spec_member(other, settings);
 }
 
-static bool condition_holds(const att_settings *settings, const att_conditional_default *other)
+static void make_default_index(void)
 {
-    return has_value(settings, other->if_key, other->if_value) &&
-           (!other->and_key || has_value(settings, other->and_key, other->and_value));
+    for (size_t i = 0; i < att_setting_spec_count; i++)
+        if (!copies_other_default(&att_setting_specs[i]))
+            set_default(&defaults.plain, &att_setting_specs[i], att_setting_specs[i].default_value);
+    assert(att_conditional_default_count <= MAX_CONDITIONAL_DEFAULTS);
+    for (size_t i = 0; i < att_conditional_default_count; i++) {
+        const att_conditional_default *from = &att_conditional_defaults[i];
+        defaults.conditional[i] = (conditional_rows){
+            .row = att_setting_spec_find(from->key),
+            .if_row = att_setting_spec_find(from->if_key),
+            .and_row = from->and_key ? att_setting_spec_find(from->and_key) : -1,
+        };
+    }
+}
+
+static void copy_plain_default(att_settings *settings, const att_setting_spec *row)
+{
+    static const size_t sizes[] = { [ATT_SETTING_INTEGER] = sizeof(int64_t),
+                                    [ATT_SETTING_REAL] = sizeof(double),
+                                    [ATT_SETTING_CHOICE] = sizeof(int),
+                                    [ATT_SETTING_TEXT] = sizeof(const char *),
+                                    [ATT_SETTING_FLAG] = sizeof(bool) };
+    memcpy(att_setting_spec_member(row, settings), att_setting_spec_value(row, &defaults.plain),
+           sizes[row->info.type]);
+}
+
+static bool condition_holds(const att_settings *settings, size_t index)
+{
+    const att_conditional_default *other = &att_conditional_defaults[index];
+    const conditional_rows *rows = &defaults.conditional[index];
+    return has_choice(settings, rows->if_row, other->if_value) &&
+           (rows->and_row < 0 || has_choice(settings, rows->and_row, other->and_value));
 }
 
 static bool has_conditional_default(const att_settings *settings, size_t row)
 {
     for (size_t i = 0; i < att_conditional_default_count; i++)
-        if (att_setting_spec_find(att_conditional_defaults[i].key) == (int)row &&
-            condition_holds(settings, &att_conditional_defaults[i]))
+        if (defaults.conditional[i].row == (int)row && condition_holds(settings, i))
             return true;
     return false;
 }
 
 void att_settings_apply_defaults(att_settings *settings)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_default_index);
     for (size_t i = 0; i < att_setting_spec_count; i++)
         if (settings->origin[i] == ATT_FROM_DEFAULT && !copies_other_default(&att_setting_specs[i]))
-            set_default(settings, &att_setting_specs[i], att_setting_specs[i].default_value);
+            copy_plain_default(settings, &att_setting_specs[i]);
     for (size_t i = 0; i < att_conditional_default_count; i++) {
-        const att_conditional_default *other = &att_conditional_defaults[i];
-        int row = att_setting_spec_find(other->key);
-        if (settings->origin[row] == ATT_FROM_DEFAULT && condition_holds(settings, other))
-            set_default(settings, &att_setting_specs[row], other->default_value);
+        int row = defaults.conditional[i].row;
+        if (settings->origin[row] == ATT_FROM_DEFAULT && condition_holds(settings, i))
+            set_default(settings, &att_setting_specs[row],
+                        att_conditional_defaults[i].default_value);
     }
     for (size_t i = 0; i < att_setting_spec_count; i++)
         if (settings->origin[i] == ATT_FROM_DEFAULT &&

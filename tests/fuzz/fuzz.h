@@ -14,6 +14,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* One thread: inputs are small, and waking a second one takes longer than what it would do. */
+__attribute__((constructor)) static inline void use_one_thread(void)
+{
+    att_threads_set(1);
+}
+
 /* A promise of the library that must hold whatever the input; unlike assert, in every build. */
 #define PROMISE(condition)                                                                         \
     do {                                                                                           \

@@ -1,11 +1,16 @@
-/* Any bytes as a text to train BPE on and a line to encode: the first line is both. The first byte
- * chooses the number of merges and the minimum count of a character. Every line must decode to
+/* Any bytes as a text to train BPE on and lines to encode; the first byte chooses the number of
+ * merges and the minimum count. Training takes fifty times as long as encoding, and what descends
+ * from an input that trains would train too. So one input in 32, by its hash, is trained on, and
+ * the lines of all others are encoded by vocabularies trained before. Every line must decode to
  * itself, and the vocabulary read back from its JSON must give the same tokens. */
 #include "fuzz/fuzz.h"
 
+#include "base/hash.h"
 #include "text/lines.h"
 #include "text/pretokenizer.h"
 #include "text/vocab.h"
+
+enum { TRAINED_OF = 32, KEPT = 8 };
 
 static void check_line(const att_vocab *vocab, const char *line, size_t length, att_ids *ids)
 {
@@ -21,24 +26,29 @@ static void check_line(const att_vocab *vocab, const char *line, size_t length, 
     att_string_free(&text);
 }
 
-static void check_kept(const att_vocab *vocab, const char *line, size_t length, const att_ids *ids)
+/* The vocabulary read back from its JSON, once for all lines; NULL where it has none. */
+static att_vocab *read_back(const att_vocab *vocab)
 {
     att_string json = { 0 };
-    att_vocab *again;
-    att_ids same = { 0 };
+    att_vocab *again = NULL;
     att_error err = { 0 };
     att_status status = att_vocab_to_json(&json, vocab, &err);
-    if (status == ATT_UNSUPPORTED)
-        return;
-    PROMISE(status == ATT_OK);
-    PROMISE(att_vocab_from_json(&again, json.data, "model", &err) == ATT_OK);
+    PROMISE(status == ATT_OK || status == ATT_UNSUPPORTED);
+    if (status == ATT_OK)
+        PROMISE(att_vocab_from_json(&again, json.data, "model", &err) == ATT_OK);
+    att_string_free(&json);
+    return again;
+}
+
+static void check_again(const att_vocab *again, const char *line, size_t length, const att_ids *ids)
+{
+    att_ids same = { 0 };
+    att_error err = { 0 };
     PROMISE(att_vocab_encode(again, NULL, &same, line, length, &err) == ATT_OK);
     PROMISE(same.count == ids->count);
     PROMISE(same.count == 0 ||
             memcmp(same.items, ids->items, same.count * sizeof *same.items) == 0);
     att_ids_free(&same);
-    att_vocab_free(again);
-    att_string_free(&json);
 }
 
 /* Any tokens, as a model might answer them, become one line of text. */
@@ -55,17 +65,13 @@ static void check_answer(const att_vocab *vocab, const uint8_t *data, size_t siz
     att_string_free(&text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Counts the lines of a text and learns merges from them. */
+static att_vocab *train(const char *text, size_t size, int64_t merges, int64_t least)
 {
-    if (size == 0)
-        return 0;
-    size_t live = att_alloc_live();
-    int64_t merges = *data & 63, least = 1 + (*data >> 6);
-    const char *text = (const char *)data + 1;
     att_vocab *vocab;
     att_ids ids = { 0 };
     att_error err = { 0 };
-    att_line_reader lines = att_line_reader_start(text, size - 1);
+    att_line_reader lines = att_line_reader_start(text, size);
     att_line_view line;
     PROMISE(att_vocab_new(&vocab, ATT_TOKENIZER_BPE, false, &err) == ATT_OK);
     while (att_line_reader_next(&lines, &line)) {
@@ -75,16 +81,65 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_refusal(status, &err);
     }
     PROMISE(att_vocab_train_bpe(vocab, merges, least, &err) == ATT_OK);
-    lines = att_line_reader_start(text, size - 1);
+    att_ids_free(&ids);
+    return vocab;
+}
+
+/* A vocabulary and the one read back from its JSON. */
+typedef struct vocab_pair {
+    att_vocab *vocab, *again;
+} vocab_pair;
+
+/* Vocabularies that are trained once and kept. */
+static const vocab_pair *kept_pair(size_t index)
+{
+    static const char text[] = "the cat sat on the mat, the hat\nabab abab aaaa\n\xC3\xA9t\xC3\xA9 "
+                               "\xC3\xA9t\xC3\xA9 \xE0\xA6\x95\xE0\xA6\x95 <unk> <0xE2> "
+                               "\xE2\x96\x81\xE2\x96\x81 1234 12 1\n";
+    static vocab_pair pairs[KEPT];
+    vocab_pair *pair = &pairs[index];
+    if (!pair->vocab) {
+        pair->vocab = train(text, strlen(text), (int64_t)index * 12, 1 + (int64_t)index % 2);
+        pair->again = read_back(pair->vocab);
+    }
+    return pair;
+}
+
+static void check_lines(const vocab_pair *pair, const char *text, size_t size)
+{
+    att_ids ids = { 0 };
+    att_line_reader lines = att_line_reader_start(text, size);
+    att_line_view line;
     while (att_line_reader_next(&lines, &line)) {
         if (att_line_valid_prefix(line.text, line.length) != line.length)
             continue;
-        check_line(vocab, line.text, line.length, &ids);
-        check_kept(vocab, line.text, line.length, &ids);
+        check_line(pair->vocab, line.text, line.length, &ids);
+        if (pair->again)
+            check_again(pair->again, line.text, line.length, &ids);
     }
-    check_answer(vocab, data, size);
     att_ids_free(&ids);
-    att_vocab_free(vocab);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    const char *text = (const char *)data + 1;
+    if (att_hash_fnv1a_add(ATT_FNV1A_START, data, size) % TRAINED_OF != 0) {
+        const vocab_pair *pair = kept_pair(*data % KEPT);
+        size_t live = att_alloc_live();
+        check_lines(pair, text, size - 1);
+        check_answer(pair->vocab, data, size);
+        PROMISE(att_alloc_live() == live);
+        return 0;
+    }
+    size_t live = att_alloc_live();
+    vocab_pair pair = { train(text, size - 1, *data & 63, 1 + (*data >> 6)), NULL };
+    pair.again = read_back(pair.vocab);
+    check_lines(&pair, text, size - 1);
+    check_answer(pair.vocab, data, size);
+    att_vocab_free(pair.again);
+    att_vocab_free(pair.vocab);
     PROMISE(att_alloc_live() == live);
     return 0;
 }

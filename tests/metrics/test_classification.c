@@ -141,6 +141,16 @@ static void an_impossible_label_has_infinite_loss_and_affects_no_other(void **st
         0, 1e-15);
 }
 
+/* The sanitizer refuses a NaN that is converted to the number of a bin. */
+static void scores_that_are_nan_have_a_calibration_error_that_is_nan(void **state)
+{
+    (void)state;
+    const float row[] = { NAN, NAN };
+    const int32_t first[] = { 0 };
+    assert_true(isnan(
+        att_label_predictions_calibration_error(&(att_label_predictions){ 1, 2, row, first }, 1)));
+}
+
 /* The guards on both sides of the matrix must stay 0. */
 static void a_label_out_of_range_is_counted_nowhere_and_has_infinite_loss(void **state)
 {
@@ -174,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_temperature_stays_in_bounds_if_all_predictions_are_right_or_wrong),
         cmocka_unit_test(without_data_the_temperature_is_one),
         cmocka_unit_test(an_impossible_label_has_infinite_loss_and_affects_no_other),
+        cmocka_unit_test(scores_that_are_nan_have_a_calibration_error_that_is_nan),
         cmocka_unit_test(a_label_out_of_range_is_counted_nowhere_and_has_infinite_loss),
     };
     return cmocka_run_group_tests_name("labels", tests, NULL, NULL);

@@ -27,9 +27,11 @@ test-long: ## run what takes too long for `make test`; PARTS="bits …" for some
 	@scripts/test-long $(PARTS)
 
 fuzz: ## fuzz every reader for a minute each (needs clang); NAMES="model json" for some
+	@scripts/setup build fuzz
 	@tests/fuzz/run $(or $(SECONDS),60) $(NAMES)
 
 fuzz-long: ## the same for ten minutes each on all cores, with a table; SECONDS=… NAMES=…
+	@scripts/setup build fuzz
 	@JOBS=$(JOBS) tests/fuzz/run $(or $(SECONDS),600) $(NAMES)
 
 install: ## install into PREFIX (/usr/local), below DESTDIR if given

@@ -6,7 +6,7 @@
 
 /* One in THIN of the repetitions is done. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATTEND_TEST_MINIMAL)
-enum { THIN = 4 };
+enum { THIN = 8 };
 #else
 enum { THIN = 1 };
 #endif

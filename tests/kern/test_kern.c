@@ -1,6 +1,7 @@
 /* Every kernel of the list, on every instruction set of this machine: the same bits as the plain
  * version, nothing read or written past an end, at any alignment and length. */
 #include "kern/runs.h"
+#include "thin.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -38,10 +39,13 @@ static void compare_sets(const struct run *run, scene s)
     }
 }
 
+/* Kernels take turns where tests are thin. */
+enum { LENGTH_STEP = THIN > 1 ? 3 : 1 };
+
 static void compare_all(scene_values values, bool at_page_end)
 {
     for (size_t k = 0; k < RUN_COUNT; k++)
-        for (size_t i = 0; i < LENGTHS; i++)
+        for (size_t i = k % LENGTH_STEP; i < LENGTHS; i += LENGTH_STEP)
             compare_sets(&runs[k], (scene){ .n = length_at(i),
                                             .seed = 77 + i,
                                             .values = values,
@@ -57,7 +61,7 @@ static void every_set_gives_the_bits_of_the_plain_version(void **state)
 static void so_it_does_on_nan_infinities_denormals_and_huge_numbers(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed < 40; seed++)
+    for (uint64_t seed = 1; seed < 40; seed += LENGTH_STEP)
         for (size_t k = 0; k < RUN_COUNT; k++)
             compare_sets(&runs[k],
                          (scene){ .n = seed * 5 % 67, .seed = seed, .values = SCENE_WILD });

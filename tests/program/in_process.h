@@ -101,11 +101,11 @@ static outcome run(const char *const *words, size_t fail_at)
     return result;
 }
 
-/* Each of the first allocations fails, and every third of the others: over all command lines they
- * are those of the same few places. */
+/* Each of the first allocations fails, and every tenth of the others: over all command lines they
+ * are those of the same few places, and tests/long/faults has them all. */
 static size_t next_to_fail(size_t n)
 {
-    return n < 40 ? n + 1 : n + 3 * THIN;
+    return n < 40 / THIN ? n + 1 : n + 10 * THIN;
 }
 
 /* The whole claim for one command line. */

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 /* The allocation that fails after the n-th: the next one; where tests are thin, not each of those
- * after the first 20. */
+ * after the first 10. */
 static inline size_t next_failing(size_t n)
 {
-    return n + (n < 20 ? 1 : 1 + n / 10 * (THIN - 1));
+    return n + (n < 10 ? 1 : 1 + n / 5 * (THIN - 1));
 }
 
 /* Calls `work` with allocation n alone failing, for every n: a failure that is overlooked would end

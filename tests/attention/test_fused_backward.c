@@ -253,7 +253,8 @@ static void a_gradient_wanted_alone_is_the_same(void **state)
 static void a_workspace_of_the_size_told_is_enough(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 12; seed++)
+    const uint64_t step = THIN == 1 ? 1 : 5;
+    for (uint64_t seed = 0; seed < 12; seed += step)
         promise_backward_workspace((choice){ 1 + (int64_t)seed % 3, 9 + 17 * (int64_t)seed, 600, 3,
                                              1, 20, 33, .bias = biases[seed % COUNT(biases)],
                                              .layout = (layout)(seed % LAYOUTS), .seed = seed },

@@ -5,7 +5,28 @@
 #include "base/error.h"
 #include "decode/classifier.h"
 
+#include <math.h>
 #include <string.h>
+
+/* Finite logits can still be so far apart that the log-probability of the true label is -inf, and
+ * with it the loss. */
+static att_status check_labels(const att_corpus_predictions *out, const att_batch *batch,
+                               const att_classifier_output *rows, att_error *err)
+{
+    for (int64_t r = 0; r < batch->rows; r++) {
+        float log_prob = rows->log_probs[r * rows->labels + out->truth[batch->pair_index[r]]];
+        if (isfinite(log_prob))
+            continue;
+        att_fail(err, ATT_BAD_INPUT, NULL,
+                 "output layer: the log-probability of a label is not finite (%g); the weights of "
+                 "the model are too large or damaged",
+                 (double)log_prob);
+        if (err)
+            err->line = (int)r + 1;
+        return ATT_BAD_INPUT;
+    }
+    return ATT_OK;
+}
 
 static att_status predict_batch(att_corpus_predictions *out, att_classifier *classifier,
                                 const att_batch *batch, const int64_t *line_numbers, att_error *err)
@@ -13,6 +34,8 @@ static att_status predict_batch(att_corpus_predictions *out, att_classifier *cla
     const att_sources sources = att_batch_sources(batch);
     att_classifier_output rows;
     att_status status = att_classifier_run(classifier, &sources, false, &rows, err);
+    if (status == ATT_OK)
+        status = check_labels(out, batch, &rows, err);
     if (status == ATT_BAD_INPUT && err && err->line > 0)
         err->line = line_numbers ? (int)line_numbers[batch->pair_index[err->line - 1]] : 0;
     ATT_TRY(status);

@@ -79,6 +79,9 @@ typedef struct converter {
     att_error *err;
 } converter;
 
+static const char encoder_positions[] = "encoder/position_encodings/encodings";
+static const char decoder_positions[] = "decoder/position_encodings/encodings";
+
 /* ---- sizes */
 
 static int64_t count_layers(converter *in, const char *side)
@@ -130,6 +133,28 @@ static att_status find_matrix(converter *in, const char *name, int64_t *rows, in
     return ATT_OK;
 }
 
+/* The length of the position table. Its width is checked here, so that the size of the file bounds
+ * the length: the table of the other side may have to be computed. */
+static att_status find_positions(converter *in)
+{
+    int64_t width = in->hidden_size;
+    in->positions = POSITIONS;
+    if (att_ct2_find(in->file, encoder_positions)) {
+        ATT_TRY(find_matrix(in, encoder_positions, &in->positions, &width));
+        if (width == in->hidden_size)
+            return ATT_OK;
+        return att_fail(in->err, ATT_BAD_INPUT, in->file->name,
+                        "the variable '%s' is [%lld, %lld], expected %lld columns",
+                        encoder_positions, (long long)in->positions, (long long)width,
+                        (long long)in->hidden_size);
+    }
+    if (width < 4 || width % 2 != 0)
+        return att_fail(in->err, ATT_BAD_INPUT, in->file->name,
+                        "has hidden size %lld, expected an even number of at least 4",
+                        (long long)width);
+    return ATT_OK;
+}
+
 static att_status find_sizes(converter *in)
 {
     static const char first[] = "encoder/layer_0/self_attention/linear_0/weight";
@@ -145,14 +170,7 @@ static att_status find_sizes(converter *in)
                         (long long)in->hidden_size, first, (long long)rows, (long long)width);
     in->layers = count_layers(in, "encoder");
     in->decoder_layers = count_layers(in, "decoder");
-    const att_ct2_variable *encodings =
-        att_ct2_find(in->file, "encoder/position_encodings/encodings");
-    in->positions = encodings && encodings->rank == 2 ? encodings->shape[0] : POSITIONS;
-    if (!encodings && (in->hidden_size < 4 || in->hidden_size % 2 != 0))
-        return att_fail(in->err, ATT_BAD_INPUT, in->file->name,
-                        "has hidden size %lld, expected an even number of at least 4",
-                        (long long)in->hidden_size);
-    return ATT_OK;
+    return find_positions(in);
 }
 
 /* ---- vocabularies */
@@ -312,17 +330,29 @@ static att_status sinusoids(att_tensor *out, int64_t positions, int64_t width, a
     return ATT_OK;
 }
 
-static att_status add_positions(converter *in, const char *side, const char *into)
+static att_status add_sinusoids(converter *in, const char *into)
 {
-    char name[MAX_NAME];
-    snprintf(name, sizeof name, "%s/position_encodings/encodings", side);
-    if (att_ct2_find(in->file, name))
-        return add_tensor(in, name, into, 2, false);
     att_tensor table;
     ATT_TRY(sinusoids(&table, in->positions, in->hidden_size, in->err));
     att_status status = att_model_writer_add(&in->writer, into, &table, in->err);
     att_tensor_free(&table);
     return status;
+}
+
+/* The positions of both sides. Sinusoids take longer than everything else, so variables that are
+ * unknown are refused before them. */
+static att_status add_positions(converter *in)
+{
+    static const char *const names[2][2] = { { encoder_positions, "source.positions" },
+                                             { decoder_positions, "target.positions" } };
+    bool given[2];
+    for (int i = 0; i < 2; i++)
+        given[i] = att_ct2_find(in->file, names[i][0]) != NULL;
+    ATT_TRY(att_ct2_all_used(in->file, in->err));
+    for (int i = 0; i < 2; i++)
+        ATT_TRY(given[i] ? add_tensor(in, names[i][0], names[i][1], 2, false)
+                         : add_sinusoids(in, names[i][1]));
+    return ATT_OK;
 }
 
 /* ---- the model */
@@ -368,10 +398,8 @@ static att_status convert(converter *in)
     ATT_TRY(
         make_vocabulary(in, &in->target, &in->vocabularies->target, "decoder/embeddings/weight"));
     ATT_TRY(add_tables(in));
-    ATT_TRY(add_positions(in, "encoder", "source.positions"));
-    ATT_TRY(add_positions(in, "decoder", "target.positions"));
     ATT_TRY(add_layers(in));
-    ATT_TRY(att_ct2_all_used(in->file, in->err));
+    ATT_TRY(add_positions(in));
     return finish(in);
 }
 

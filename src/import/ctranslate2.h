@@ -16,7 +16,8 @@ typedef struct att_ct2_vocabularies {
     att_ct2_vocabulary source, target;
 } att_ct2_vocabularies;
 
-/* On success *out is the contents of a model file. `tokens` is how input lines are split. */
+/* On success *out is the contents of a model file, for att_imported_model_check(). `tokens` is how
+ * input lines are split. */
 att_status att_ct2_convert(att_bundle **out, att_ct2_file *file,
                            const att_ct2_vocabularies *vocabularies, att_tokenizer_kind tokens,
                            att_error *err);

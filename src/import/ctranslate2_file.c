@@ -35,15 +35,21 @@ static att_status read_name(att_byte_reader *bytes, const char **out, const char
     return ATT_OK;
 }
 
-static att_status read_shape(att_ct2_variable *variable, att_byte_reader *bytes, const char *quoted,
-                             att_error *err)
+/* For messages only: a file has thousands of variables. */
+static const char *quote_name(char out[ATT_QUOTED_SIZE], const att_ct2_variable *variable)
 {
+    return att_quote(out, variable->name, strlen(variable->name));
+}
+
+static att_status read_shape(att_ct2_variable *variable, att_byte_reader *bytes, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
     uint32_t rank, dimension, item, count;
     ATT_TRY(att_byte_reader_uint(bytes, &rank, 1, "the shape of a variable", err));
     if (rank > ATT_MAX_RANK)
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "the variable '%s' has %u dimensions, expected at most %d", quoted, rank,
-                        ATT_MAX_RANK);
+                        "the variable '%s' has %u dimensions, expected at most %d",
+                        quote_name(quoted, variable), rank, ATT_MAX_RANK);
     for (uint32_t i = 0; i < rank; i++) {
         ATT_TRY(att_byte_reader_uint(bytes, &dimension, 4, "the shape of a variable", err));
         variable->shape[i] = dimension;
@@ -52,12 +58,13 @@ static att_status read_shape(att_ct2_variable *variable, att_byte_reader *bytes,
     ATT_TRY(att_byte_reader_uint(bytes, &count, 4, "the size of a variable", err));
     if (item != 4 && item != 2 && item != 1)
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "the variable '%s' has elements of %u bytes, expected 4, 2 or 1", quoted,
-                        item);
+                        "the variable '%s' has elements of %u bytes, expected 4, 2 or 1",
+                        quote_name(quoted, variable), item);
     if (att_shape_count((int)rank, variable->shape, UINT32_MAX) != (int64_t)count) {
         char shape[ATT_SHAPE_STRING_SIZE];
         return att_fail(err, ATT_BAD_INPUT, bytes->name,
-                        "the variable '%s' has shape %s but %u elements", quoted,
+                        "the variable '%s' has shape %s but %u elements",
+                        quote_name(quoted, variable),
                         att_shape_to_string(shape, (int)rank, variable->shape), count);
     }
     variable->rank = (int)rank;
@@ -70,10 +77,10 @@ static att_status read_variable(att_ct2_variable *variable, att_byte_reader *byt
 {
     char quoted[ATT_QUOTED_SIZE];
     ATT_TRY(read_name(bytes, &variable->name, "the name of a variable", err));
-    att_quote(quoted, variable->name, strlen(variable->name));
-    ATT_TRY(read_shape(variable, bytes, quoted, err));
-    return att_byte_reader_take(bytes, &variable->data,
-                                (uint64_t)variable->count * variable->item_size, quoted, err);
+    ATT_TRY(read_shape(variable, bytes, err));
+    uint64_t size = (uint64_t)variable->count * variable->item_size;
+    const char *what = size > att_byte_reader_left(bytes) ? quote_name(quoted, variable) : "";
+    return att_byte_reader_take(bytes, &variable->data, size, what, err);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -64,7 +64,7 @@ static att_status convert(att_bundle **out, const folder *f, const char *path,
     ATT_TRY(att_ct2_read(&file, f->model.data, f->model.length, path, err));
     att_status status = att_ct2_convert(out, &file, &vocabularies, tokens, err);
     att_ct2_free(&file);
-    return status;
+    return status == ATT_OK ? att_imported_model_check(out, path, err) : status;
 }
 
 att_status att_import_ctranslate2(att_bundle **out, const char *path,

@@ -200,5 +200,5 @@ att_status att_import_g2p(att_bundle **out, const char *path, const att_import_o
     ATT_TRY(att_bundle_load(&weights, path, err));
     att_status status = att_g2p_convert(out, weights, path, err);
     att_bundle_free(weights);
-    return status;
+    return status == ATT_OK ? att_imported_model_check(out, path, err) : status;
 }

@@ -4,7 +4,8 @@
 
 #include "attend.h"
 
-/* On success *out is the contents of a model file. `name` is the file named in errors. */
+/* On success *out is the contents of a model file, for att_imported_model_check(). `name` is the
+ * file named in errors. */
 att_status att_g2p_convert(att_bundle **out, const att_bundle *weights, const char *name,
                            att_error *err);
 

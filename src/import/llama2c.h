@@ -11,7 +11,7 @@ typedef struct att_llama_bytes {
     size_t size;
 } att_llama_bytes;
 
-/* On success *out is the contents of a model file. */
+/* On success *out is the contents of a model file, for att_imported_model_check(). */
 att_status att_llama_convert(att_bundle **out, const att_llama_bytes *weights,
                              const att_llama_bytes *tokenizer, att_error *err);
 

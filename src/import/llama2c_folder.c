@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/string.h"
 #include "import/import.h"
+#include "import/model_writer.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -57,7 +58,8 @@ static att_status import_files(att_bundle **out, files *f, const char *path,
     ATT_TRY(att_file_read(&f->tokenizer, f->tokenizer_path.data, MAX_TOKENIZER_SIZE, err));
     const att_llama_bytes tokenizer = { f->tokenizer_path.data, f->tokenizer.data,
                                         f->tokenizer.length };
-    return att_llama_convert(out, &weights, &tokenizer, err);
+    ATT_TRY(att_llama_convert(out, &weights, &tokenizer, err));
+    return att_imported_model_check(out, path, err);
 }
 
 att_status att_import_llama2c(att_bundle **out, const char *path, const att_import_options *options,

@@ -143,15 +143,6 @@ static att_status apply_settings(att_settings *settings, const att_model_writer_
     return ATT_OK;
 }
 
-/* Checks that the bundle loads as a model, and discards the model. */
-static att_status check_loads(const att_model_writer *writer, att_error *err)
-{
-    att_model *model;
-    att_status status = att_model_from_bundle(&model, writer->bundle, writer->name, err);
-    att_model_free(model);
-    return status;
-}
-
 att_status att_model_writer_finish(const att_model_writer *writer,
                                    const att_model_writer_metadata *model, att_error *err)
 {
@@ -174,5 +165,17 @@ att_status att_model_writer_finish(const att_model_writer *writer,
     }
     att_string_free(&import_json);
     att_settings_free(settings);
-    return status == ATT_OK ? check_loads(writer, err) : status;
+    return status;
+}
+
+att_status att_imported_model_check(att_bundle **bundle, const char *name, att_error *err)
+{
+    att_model *model;
+    att_status status = att_model_from_bundle(&model, *bundle, name, err);
+    att_model_free(model);
+    if (status != ATT_OK) {
+        att_bundle_free(*bundle);
+        *bundle = NULL;
+    }
+    return status;
 }

@@ -67,8 +67,12 @@ typedef struct att_model_writer_metadata {
     size_t entry_count;
 } att_model_writer_metadata;
 
-/* Adds the metadata and checks that the bundle loads as a model. */
+/* Adds the metadata. */
 att_status att_model_writer_finish(const att_model_writer *writer,
                                    const att_model_writer_metadata *model, att_error *err);
+
+/* Checks that a converted bundle loads as a model: shapes fit the settings, and values are finite.
+ * If not, it is freed and becomes NULL. `name` is the file, in errors. */
+att_status att_imported_model_check(att_bundle **bundle, const char *name, att_error *err);
 
 #endif

@@ -15,6 +15,14 @@
 
 /* ---- names */
 
+static att_status write_byte(att_string *out, unsigned char byte)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const char name[] = { '<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>' };
+    return att_string_append(out, name, sizeof name);
+}
+
+/* Without printf: a vocabulary has 256 bytes, and their names took half of the time to build it. */
 static att_status write_name(att_string *out, const char *bytes, size_t length)
 {
     out->length = 0;
@@ -26,7 +34,7 @@ static att_status write_name(att_string *out, const char *bytes, size_t length)
         else if (byte == ' ')
             ATT_TRY(att_string_puts(out, VISIBLE_SPACE));
         else
-            ATT_TRY(att_string_printf(out, "<0x%02X>", byte));
+            ATT_TRY(write_byte(out, byte));
     }
     return ATT_OK;
 }

@@ -1,29 +1,43 @@
 /* Any bytes as a text to train BPE on and lines to encode; the first byte chooses the number of
  * merges and the minimum count. Training takes fifty times as long as encoding, and what descends
- * from an input that trains would train too. So one input in 32, by its hash, is trained on, and
+ * from an input that trains would train too. So one input in 64, by its hash, is trained on, and
  * the lines of all others are encoded by vocabularies trained before. Every line must decode to
  * itself, and the vocabulary read back from its JSON must give the same tokens. */
-#include "fuzz/fuzz.h"
+#include "fuzz/sampling.h"
 
-#include "base/hash.h"
 #include "text/lines.h"
 #include "text/pretokenizer.h"
 #include "text/vocab.h"
 
-enum { TRAINED_OF = 32, KEPT = 8 };
+enum { TRAINED_OF = 64, KEPT = 8 };
 
-static void check_line(const att_vocab *vocab, const char *line, size_t length, att_ids *ids)
+/* What the lines of an input share, as the lines of a file do. */
+typedef struct scratch {
+    att_tokenizer_state state, state_again;
+    att_ids ids, ids_again;
+    att_string text;
+} scratch;
+
+static void scratch_free(scratch *s)
 {
-    att_string text = { 0 };
+    att_tokenizer_state_free(&s->state);
+    att_tokenizer_state_free(&s->state_again);
+    att_ids_free(&s->ids);
+    att_ids_free(&s->ids_again);
+    att_string_free(&s->text);
+}
+
+static void check_line(const att_vocab *vocab, const char *line, size_t length, scratch *s)
+{
+    const att_ids *ids = &s->ids;
     att_error err = { 0 };
-    ids->count = 0;
-    PROMISE(att_vocab_encode(vocab, NULL, ids, line, length, &err) == ATT_OK);
+    s->ids.count = s->text.length = 0;
+    PROMISE(att_vocab_encode(vocab, &s->state, &s->ids, line, length, &err) == ATT_OK);
     for (size_t i = 0; i < ids->count; i++)
         PROMISE(ids->items[i] >= ATT_ID_FIRST && ids->items[i] < att_vocab_size(vocab));
-    PROMISE(att_vocab_decode(vocab, &text, ids->items, ids->count) == ATT_OK);
-    PROMISE(text.length == length);
-    PROMISE(length == 0 || memcmp(text.data, line, length) == 0);
-    att_string_free(&text);
+    PROMISE(att_vocab_decode(vocab, &s->text, ids->items, ids->count) == ATT_OK);
+    PROMISE(s->text.length == length);
+    PROMISE(length == 0 || memcmp(s->text.data, line, length) == 0);
 }
 
 /* The vocabulary read back from its JSON, once for all lines; NULL where it has none. */
@@ -40,15 +54,15 @@ static att_vocab *read_back(const att_vocab *vocab)
     return again;
 }
 
-static void check_again(const att_vocab *again, const char *line, size_t length, const att_ids *ids)
+static void check_again(const att_vocab *again, const char *line, size_t length, scratch *s)
 {
-    att_ids same = { 0 };
+    att_ids *same = &s->ids_again;
     att_error err = { 0 };
-    PROMISE(att_vocab_encode(again, NULL, &same, line, length, &err) == ATT_OK);
-    PROMISE(same.count == ids->count);
-    PROMISE(same.count == 0 ||
-            memcmp(same.items, ids->items, same.count * sizeof *same.items) == 0);
-    att_ids_free(&same);
+    same->count = 0;
+    PROMISE(att_vocab_encode(again, &s->state_again, same, line, length, &err) == ATT_OK);
+    PROMISE(same->count == s->ids.count);
+    PROMISE(same->count == 0 ||
+            memcmp(same->items, s->ids.items, same->count * sizeof *same->items) == 0);
 }
 
 /* Any tokens, as a model might answer them, become one line of text. */
@@ -107,17 +121,17 @@ static const vocab_pair *kept_pair(size_t index)
 
 static void check_lines(const vocab_pair *pair, const char *text, size_t size)
 {
-    att_ids ids = { 0 };
+    scratch s = { 0 };
     att_line_reader lines = att_line_reader_start(text, size);
     att_line_view line;
     while (att_line_reader_next(&lines, &line)) {
         if (att_line_valid_prefix(line.text, line.length) != line.length)
             continue;
-        check_line(pair->vocab, line.text, line.length, &ids);
+        check_line(pair->vocab, line.text, line.length, &s);
         if (pair->again)
-            check_again(pair->again, line.text, line.length, &ids);
+            check_again(pair->again, line.text, line.length, &s);
     }
-    att_ids_free(&ids);
+    scratch_free(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -125,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     const char *text = (const char *)data + 1;
-    if (att_hash_fnv1a_add(ATT_FNV1A_START, data, size) % TRAINED_OF != 0) {
+    if (!one_input_in(TRAINED_OF, data, size)) {
         const vocab_pair *pair = kept_pair(*data % KEPT);
         size_t live = att_alloc_live();
         check_lines(pair, text, size - 1);

@@ -1,11 +1,15 @@
 /* Arrays of any shapes as the model of g2p_en (fuzz_npz.c fuzzes the .npz file). Each of the twelve
  * arrays takes three bytes: the differences of its rank and dimensions from the right ones, which
- * are small so that filling the arrays does not take all the time. */
-#include "fuzz/fuzz.h"
+ * are small so that filling the arrays does not take all the time. One input in 16 that can be
+ * converted is also loaded as a model, which is what fuzz_model.c fuzzes. */
+#include "fuzz/sampling.h"
 
 #include "import/g2p.h"
 #include "import/g2p_arrays.h"
+#include "import/model_writer.h"
 #include "tensor/bundle.h"
+
+enum { LOADED_OF = 16 };
 
 /* A dimension plus -4 to 3, by a byte. */
 static int64_t near(int64_t dimension, uint8_t byte)
@@ -45,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_error err = { 0 };
     att_bundle *weights = make_arrays(data, size), *bundle;
     att_status status = att_g2p_convert(&bundle, weights, "input", &err);
+    if (status == ATT_OK && one_input_in(LOADED_OF, data, size))
+        status = att_imported_model_check(&bundle, "input", &err);
     if (status == ATT_OK)
         for (size_t i = 0; i < att_bundle_count(bundle); i++)
             check_tensor(att_bundle_at(bundle, i));

@@ -1,5 +1,5 @@
 /* Any bytes as JSON. A value that is read, written and read again has the same bits, and both are
- * written as the same text. */
+ * written as the same text. Every getter is called on every value, as every type. */
 #include "fuzz/fuzz.h"
 
 #include "base/json.h"
@@ -92,6 +92,86 @@ static void check_again(const att_json_doc *doc)
     att_string_free(&same);
 }
 
+/* ---- getters */
+
+static bool is_type(const att_json *value, att_json_type type)
+{
+    return value->type == type || (type == ATT_JSON_NUMBER && value->type == ATT_JSON_INTEGER);
+}
+
+/* A getter succeeds exactly where the value has the type; otherwise it says in one line, with the
+ * place, what was expected. */
+static void check_got(att_status status, bool expected, const att_error *err)
+{
+    PROMISE(status == (expected ? ATT_OK : ATT_BAD_INPUT));
+    if (expected)
+        return;
+    check_refusal(status, err);
+    PROMISE(strcmp(err->place, "input") == 0);
+    PROMISE(strncmp(err->message, "expected ", 9) == 0);
+}
+
+/* `value` is the member `key` of `object`, or NULL where the getters must refuse it. */
+static void check_scalars(const att_json *object, const char *key, const att_json *value)
+{
+    bool boolean = false;
+    int64_t integer = 0;
+    double number = 0;
+    const char *string = NULL;
+    att_error err = { 0 };
+    bool is_bool = value && is_type(value, ATT_JSON_BOOL);
+    bool is_integer = value && is_type(value, ATT_JSON_INTEGER);
+    bool is_number = value && is_type(value, ATT_JSON_NUMBER);
+    bool is_string = value && is_type(value, ATT_JSON_STRING);
+    check_got(att_json_get_bool(&boolean, object, key, "input", &err), is_bool, &err);
+    PROMISE(!is_bool || boolean == value->boolean);
+    check_got(att_json_get_integer(&integer, object, key, "input", &err), is_integer, &err);
+    PROMISE(!is_integer || integer == value->integer);
+    check_got(att_json_get_number(&number, object, key, "input", &err), is_number, &err);
+    PROMISE(!is_number || memcmp(&number, &value->number, sizeof number) == 0);
+    check_got(att_json_get_string(&string, object, key, "input", &err), is_string, &err);
+    PROMISE(!is_string || string == value->string);
+}
+
+/* A member by its key, or an item by its index, as every type. */
+static void check_part(const att_json *parent, const att_json *value, size_t index)
+{
+    for (int type = ATT_JSON_NULL; type <= ATT_JSON_OBJECT; type++) {
+        const att_json *got = NULL;
+        att_error err = { 0 };
+        bool expected = is_type(value, (att_json_type)type);
+        att_status status =
+            parent->type == ATT_JSON_OBJECT
+                ? att_json_get(&got, parent, value->key, (att_json_type)type, "input", &err)
+                : att_json_get_item(&got, parent, index, (att_json_type)type, "input", &err);
+        check_got(status, expected, &err);
+        PROMISE(!expected || got == value);
+    }
+    if (parent->type == ATT_JSON_OBJECT)
+        check_scalars(parent, value->key, value);
+}
+
+/* A value as every type, parts that it lacks, and then its parts. */
+static void check_getters(const att_json *value)
+{
+    static const char missing[] = "a key that no \n document has";
+    const att_json *got;
+    att_error err = { 0 };
+    bool parts = value->type == ATT_JSON_OBJECT || value->type == ATT_JSON_ARRAY;
+    for (int type = ATT_JSON_NULL; type <= ATT_JSON_OBJECT; type++)
+        check_got(att_json_expect(value, (att_json_type)type, "input", &err),
+                  is_type(value, (att_json_type)type), &err);
+    check_scalars(value, missing, NULL);
+    check_got(att_json_get(&got, value, missing, ATT_JSON_NULL, "input", &err), false, &err);
+    check_got(
+        att_json_get_item(&got, value, parts ? value->count : 0, ATT_JSON_NULL, "input", &err),
+        false, &err);
+    for (size_t i = 0; parts && i < value->count; i++) {
+        check_part(value, &value->items[i], i);
+        check_getters(&value->items[i]);
+    }
+}
+
 /* Whatever the bytes, they can be written as a string that can be read. */
 static void check_escape(const char *bytes, size_t size)
 {
@@ -118,6 +198,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_status status = att_json_read(&doc, (const char *)data, size, "input", &limits, &err);
     if (status == ATT_OK) {
         check_again(&doc);
+        check_getters(doc.root);
     } else {
         PROMISE(!doc.root);
         check_refusal(status, &err);

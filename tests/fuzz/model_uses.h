@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "fuzz/budget.h"
+#include "fuzz/finite.h"
 #include "model/model.h"
 
 static const char *const model_lines[] = { "ab \xC3\xA9", "", "a b c" };
@@ -62,6 +63,7 @@ static inline void use_map(const att_map *map)
 {
     att_string text = { 0 };
     att_error err = { 0 };
+    check_map(map);
     for (int format = 0; format <= ATT_FORMAT_SVG; format += ATT_FORMAT_SVG) {
         att_render_options options = ATT_INIT(att_render_options);
         options.format = (att_format)format;
@@ -75,6 +77,7 @@ static inline void use_output(const att_output *output)
     att_string text = { 0 };
     att_error err = { 0 };
     att_map map;
+    check_output(output);
     succeeded(att_output_json(&text, output, &err), &err);
     succeeded(att_output_alignment(&text, output, &err), &err);
     if (att_output_map(&map, output)) {
@@ -107,10 +110,14 @@ static inline void use_steps(att_session *session)
     if (rows != 1 || !succeeded(att_session_step(session, 1, tokens, NULL, &out, &err), &err))
         return;
     PROMISE(out->rows == 1 && out->vocab_size == att_session_vocab_size(session));
+    check_step(out);
     tokens[0] = (int32_t)(out->vocab_size - 1);
     tokens[1] = 0;
-    if (succeeded(att_session_step(session, 2, tokens, order, &out, &err), &err))
-        succeeded(att_session_feed(session, 2, tokens, 1, &out, &err), &err);
+    if (!succeeded(att_session_step(session, 2, tokens, order, &out, &err), &err))
+        return;
+    check_step(out);
+    if (succeeded(att_session_feed(session, 2, tokens, 1, &out, &err), &err))
+        check_step(out);
 }
 
 static inline void use_session(const att_model *model, const att_tensor *image)
@@ -160,8 +167,14 @@ static inline void evaluate_outputs(const att_model *model, const att_tensor *im
     options.examples = next_example;
     options.examples_context = &list;
     options.feature_values = image;
-    succeeded(att_model_evaluate_seq2seq(&eval, &scores, model, NULL, &options, &notes, &err),
-              &err);
+    if (succeeded(att_model_evaluate_seq2seq(&eval, &scores, model, NULL, &options, &notes, &err),
+                  &err)) {
+        check_rate(eval.exact_match, 1, eval.lines);
+        check_rate(eval.token_accuracy, 1, eval.tokens);
+        check_rate(eval.token_error_rate, HUGE_VAL, eval.tokens);
+        if (eval.tokens > 0)
+            PROMISE(eval.perplexity >= 1 - FINITE_ROUNDING); /* infinite after a large loss */
+    }
     att_metric_scores_free(scores);
     att_string_free(&notes);
 }
@@ -228,6 +241,7 @@ static inline void use_classifier(const att_model *model)
                   &err))
         for (size_t i = 0; i < MODEL_LINES; i++) {
             const att_prediction *prediction = att_predictions_get(predictions, i);
+            check_prediction(prediction);
             PROMISE(prediction->label >= -1 && prediction->label < (int64_t)labels);
             succeeded(att_prediction_json(&text, prediction, model, &err), &err);
         }
@@ -237,8 +251,13 @@ static inline void use_classifier(const att_model *model)
     eval_options.examples = next_example;
     eval_options.examples_context = &list;
     if (succeeded(att_model_evaluate_classifier(&eval, model, NULL, &eval_options, &text, &err),
-                  &err))
+                  &err)) {
+        check_rate(eval->accuracy, 1, eval->lines);
+        check_rate(eval->macro_f1, 1, eval->lines);
+        check_rate(eval->calibration_error, 1 + FINITE_ROUNDING, eval->lines);
+        PROMISE(eval->lines == 0 || (isfinite(eval->loss) && eval->loss >= -FINITE_ROUNDING));
         succeeded(att_classifier_eval_json(&text, eval, model, &err), &err);
+    }
     att_classifier_eval_free(eval);
     att_predictions_free(predictions);
     att_string_free(&text);
@@ -248,7 +267,7 @@ static inline void use_classifier(const att_model *model)
 static bool on_token(void *context, const char *text, size_t length, double score)
 {
     (void)context;
-    (void)score;
+    check_score(score);
     PROMISE(length == 0 || att_utf8_valid(text, length));
     return true;
 }
@@ -257,9 +276,17 @@ static bool on_token(void *context, const char *text, size_t length, double scor
 static bool on_scored_token(void *context, const char *text, size_t length, double score)
 {
     (void)context;
-    (void)score;
+    check_score(score);
     PROMISE(length == 0 || text != NULL);
     return true;
+}
+
+static inline void check_completion(const att_completion *completion)
+{
+    if (completion->tokens == 0)
+        return;
+    check_score(completion->score);
+    check_perplexity(completion->perplexity, -completion->score / (double)completion->tokens);
 }
 
 static inline void use_lm(const att_model *model)
@@ -274,16 +301,25 @@ static inline void use_lm(const att_model *model)
     att_error err = { 0 };
     example_list list = { { { NULL, text, 0 } }, 1 };
     options.max_new_tokens = MODEL_TOKENS + 6; /* beyond the context of the seeds */
-    succeeded(att_model_complete(&completion, model, text, 4, &options, on_token, NULL, &err),
-              &err);
+    if (succeeded(att_model_complete(&completion, model, text, 4, &options, on_token, NULL, &err),
+                  &err))
+        check_completion(&completion);
     options.decoding = &decoding;
-    succeeded(att_model_complete(&completion, model, "", 0, &options, on_token, NULL, &err), &err);
-    succeeded(att_model_score_text(&completion, model, text, strlen(text), NULL, on_scored_token,
-                                   NULL, &err),
-              &err);
+    if (succeeded(att_model_complete(&completion, model, "", 0, &options, on_token, NULL, &err),
+                  &err))
+        check_completion(&completion);
+    if (succeeded(att_model_score_text(&completion, model, text, strlen(text), NULL,
+                                       on_scored_token, NULL, &err),
+                  &err))
+        check_completion(&completion);
     eval_options.examples = next_example;
     eval_options.examples_context = &list;
-    succeeded(att_model_evaluate_lm(&eval, model, NULL, &eval_options, &notes, &err), &err);
+    if (succeeded(att_model_evaluate_lm(&eval, model, NULL, &eval_options, &notes, &err), &err) &&
+        eval.tokens > 0) {
+        check_perplexity(eval.perplexity, eval.loss);
+        PROMISE(isfinite(eval.bits_per_character));
+        check_rate(eval.accuracy, 1, eval.tokens);
+    }
     att_string_free(&notes);
     use_session(model, NULL);
 }
@@ -319,14 +355,22 @@ static inline void use_units(const att_model *model)
     const att_render_options render = ATT_INIT(att_render_options);
     if (succeeded(att_model_unit_activations(&activations, model, text, strlen(text),
                                              (att_layer_unit){ 1, 1 }, ATT_SIGNAL_DEFAULT, &err),
-                  &err))
-        succeeded(att_highlight_render(&out, att_unit_activations_get(activations), &render, &err),
-                  &err);
-    succeeded(att_model_gradient_flow(&flow, model, text, strlen(text), &err), &err);
+                  &err)) {
+        const att_highlight *highlight = att_unit_activations_get(activations);
+        check_finite(highlight->values, highlight->count);
+        succeeded(att_highlight_render(&out, highlight, &render, &err), &err);
+    }
+    if (succeeded(att_model_gradient_flow(&flow, model, text, strlen(text), &err), &err)) {
+        PROMISE(isfinite(att_gradient_flow_loss(flow)));
+        for (size_t i = 0; i < att_gradient_flow_layers(flow); i++)
+            check_finite(att_gradient_flow_get(flow, i)->values, att_gradient_flow_count(flow));
+    }
     options.text = text;
     options.length = strlen(text);
-    if (succeeded(att_model_cells(&cells, model, NULL, &options, &err), &err))
+    if (succeeded(att_model_cells(&cells, model, NULL, &options, &err), &err)) {
+        check_cells(cells);
         succeeded(att_cells_render(&out, cells, &render, &err), &err);
+    }
     att_unit_activations_free(activations);
     att_gradient_flow_free(flow);
     att_cells_free(cells);

@@ -65,6 +65,8 @@ typedef struct ct2_options {
     const char *kind;           /* NULL: TransformerSpec */
     unsigned version, revision; /* 0: 2 and 3 */
     bool no_heads;
+    uint32_t positions[2]; /* rows of the position tables of the encoder and the decoder */
+    bool empty_positions;  /* without columns */
 } ct2_options;
 
 /* Between -1 and 1 in steps of 1/64, which quantization keeps exactly. */
@@ -123,6 +125,28 @@ static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const c
     return 2;
 }
 
+/* Position tables, where there are any; otherwise the reader computes sinusoids. */
+static inline uint32_t ct2_positions(att_string *out, const ct2_options *options)
+{
+    static const char *const names[2] = { "encoder/position_encodings/encodings",
+                                          "decoder/position_encodings/encodings" };
+    uint32_t count = 0, width = options->empty_positions ? 0 : CT2_WIDTH;
+    for (int i = 0; i < 2; i++) {
+        if (options->positions[i] == 0)
+            continue;
+        ct2_name(out, names[i]);
+        put_number(out, 2, 1);
+        put_number(out, options->positions[i], 4);
+        put_number(out, width, 4);
+        put_number(out, 4, 1);
+        put_number(out, options->positions[i] * width, 4);
+        for (uint32_t at = 0; at < options->positions[i] * width; at++)
+            ct2_float(out, ct2_value(names[i], at));
+        count++;
+    }
+    return count;
+}
+
 static inline uint32_t ct2_variables(att_string *out, const ct2_options *options)
 {
     uint32_t count = 0;
@@ -133,6 +157,7 @@ static inline uint32_t ct2_variables(att_string *out, const ct2_options *options
         if (options->twice && strcmp(options->twice, name) == 0)
             count += ct2_variable(out, &ct2_rows[i], &(ct2_options){ .item = 4 });
     }
+    count += ct2_positions(out, options);
     if (!options->no_heads) {
         ct2_name(out, "num_heads");
         put_number(out, 0, 1); /* no dimensions */

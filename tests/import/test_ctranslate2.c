@@ -17,7 +17,7 @@ static att_status convert_with_vocabulary(att_bundle **out, const att_string *by
         status = att_ct2_convert(out, &file, &words, ATT_TOKENIZER_SPACE, err);
         att_ct2_free(&file);
     }
-    return status;
+    return status == ATT_OK ? att_imported_model_check(out, "model.bin", err) : status;
 }
 
 static att_bundle *convert(const ct2_options *options)
@@ -109,6 +109,17 @@ static void positions_are_sines_before_cosines_and_count_from_one(void **state)
     att_bundle_free(bundle);
 }
 
+static void positions_of_the_file_are_copied(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert(&(ct2_options){ .item = 4, .positions = { 5, 5 } });
+    for (int64_t i = 0; i < 5 * CT2_WIDTH; i++) {
+        float value = ct2_value("decoder/position_encodings/encodings", (uint32_t)i);
+        assert_true(entry(bundle, "target.positions", i / CT2_WIDTH, i % CT2_WIDTH) == value);
+    }
+    att_bundle_free(bundle);
+}
+
 /* The values are exact in all three types. */
 static void quantized_weights_become_the_same_floats(void **state)
 {
@@ -154,6 +165,12 @@ static void unknown_and_invalid_files_are_refused_by_name(void **state)
         { { .narrow = "encoder/layer_0/self_attention/linear_0/weight" },
           "the embedding size is 4, but 'encoder/layer_0/self_attention/linear_0/weight' is [11, "
           "4]" },
+        /* Otherwise the decoder would get sinusoids of this length. */
+        { { .positions = { 4000000 }, .empty_positions = true },
+          "the variable 'encoder/position_encodings/encodings' is [4000000, 0], expected 4 "
+          "columns" },
+        { { .positions = { 5, 6 } },
+          "the tensor 'target.positions': expected shape [5, 4] by the settings, found [6, 4]" },
         { { .item = 3 },
           "the variable 'encoder/embeddings/weight' has elements of 3 bytes, expected 4, 2 or "
           "1" },
@@ -277,6 +294,7 @@ int main(void)
         cmocka_unit_test(matrices_are_transposed_and_vectors_copied),
         cmocka_unit_test(token_rows_follow_our_ids),
         cmocka_unit_test(positions_are_sines_before_cosines_and_count_from_one),
+        cmocka_unit_test(positions_of_the_file_are_copied),
         cmocka_unit_test(quantized_weights_become_the_same_floats),
         cmocka_unit_test(every_allocation_may_fail),
     };

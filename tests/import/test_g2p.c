@@ -3,7 +3,9 @@
 #include "import/g2p_arrays.h"
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "import/g2p.h"
+#include "import/model_writer.h"
 #include "model/model.h"
 
 #include <setjmp.h>
@@ -23,11 +25,17 @@ static att_bundle *arrays(int without, int other, const g2p_array *instead, att_
     return bundle;
 }
 
+static att_status convert_checked(att_bundle **out, const att_bundle *weights, att_error *err)
+{
+    ATT_TRY(att_g2p_convert(out, weights, "g2p.npz", err));
+    return att_imported_model_check(out, "g2p.npz", err);
+}
+
 static att_bundle *convert(void)
 {
     att_error err = { 0 };
     att_bundle *weights = arrays(-1, -1, NULL, ATT_F32), *bundle;
-    if (att_g2p_convert(&bundle, weights, "g2p.npz", &err) != ATT_OK)
+    if (convert_checked(&bundle, weights, &err) != ATT_OK)
         fail_msg("%s", err.message);
     att_bundle_free(weights);
     return bundle;
@@ -147,7 +155,7 @@ static void assert_refused(att_bundle *weights, const char *message)
 {
     att_bundle *bundle;
     att_error err = { 0 };
-    assert_int_equal(att_g2p_convert(&bundle, weights, "g2p.npz", &err), ATT_BAD_INPUT);
+    assert_int_equal(convert_checked(&bundle, weights, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, message);
     assert_string_equal(err.place, "g2p.npz");
     assert_null(bundle);
@@ -177,7 +185,7 @@ static void unknown_and_invalid_arrays_are_refused_by_name(void **state)
 static att_status convert_once(void *context)
 {
     att_bundle *bundle;
-    att_status status = att_g2p_convert(&bundle, context, "g2p.npz", NULL);
+    att_status status = convert_checked(&bundle, context, NULL);
     att_bundle_free(bundle);
     return status;
 }

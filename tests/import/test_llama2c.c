@@ -4,6 +4,7 @@
 #include "import/llama2c_model.h"
 
 #include "import/llama2c.h"
+#include "import/model_writer.h"
 #include "model/model.h"
 #include "tensor/files.h"
 
@@ -13,6 +14,8 @@ static att_status convert(att_bundle **out, const att_string *weights, att_error
     const att_llama_bytes tokenizer = { "tokenizer.bin", tokens.data, tokens.length };
     const att_llama_bytes bytes = { "model.bin", weights->data, weights->length };
     att_status status = att_llama_convert(out, &bytes, &tokenizer, err);
+    if (status == ATT_OK)
+        status = att_imported_model_check(out, bytes.name, err);
     att_string_free(&tokens);
     return status;
 }
@@ -185,6 +188,8 @@ static att_status convert_once(void *context)
     const att_llama_bytes *files = context;
     att_bundle *bundle;
     att_status status = att_llama_convert(&bundle, &files[0], &files[1], NULL);
+    if (status == ATT_OK)
+        status = att_imported_model_check(&bundle, files[0].name, NULL);
     att_bundle_free(bundle);
     return status;
 }

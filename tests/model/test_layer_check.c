@@ -398,6 +398,40 @@ static bool next_example(void *context, att_example *example)
     return (*count)++ < LINES;
 }
 
+static const att_model *classifier_in_use;
+
+static bool next_labels(void *context, att_example *example)
+{
+    int *count = context;
+    const att_model *model = classifier_in_use;
+    *example = (att_example){ .source = lines[*count % LINES],
+                              .target = att_model_label(model, (size_t)(*count % 2)) };
+    return (*count)++ < 2;
+}
+
+/* Finite logits so far apart that a label has the probability 0: its loss is infinite. */
+static void a_label_that_is_impossible_is_refused_in_evaluation(void **state)
+{
+    (void)state;
+    att_error err = { 0 };
+    int count = 0;
+    att_classifier_eval *found = NULL;
+    att_model *model = classifier_transformer();
+    classifier_in_use = model;
+    att_eval_options options = ATT_INIT(att_eval_options);
+    options.examples = next_labels;
+    options.examples_context = &count;
+    apply(model, &(damage){ "output.w_bias", 3e38f }, 1);
+    assert_int_equal(att_model_evaluate_classifier(&found, model, NULL, &options, NULL, &err),
+                     ATT_BAD_INPUT);
+    assert_string_equal(err.message,
+                        "output layer: the log-probability of a label is not finite (-inf); the "
+                        "weights of the model are too large or damaged");
+    assert_int_equal(err.line, 2);
+    assert_null(found);
+    att_model_free(model);
+}
+
 static void evaluation_refuses_it(void **state)
 {
     (void)state;
@@ -479,6 +513,7 @@ int main(void)
         cmocka_unit_test(sampling_prefixes_and_sessions_refuse_it_too),
         cmocka_unit_test(an_ensemble_names_the_model),
         cmocka_unit_test(evaluation_refuses_it),
+        cmocka_unit_test(a_label_that_is_impossible_is_refused_in_evaluation),
         cmocka_unit_test(maps_units_and_gradients_refuse_it),
         cmocka_unit_test(minus_infinity_beside_finite_scores_is_accepted),
     };

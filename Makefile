@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all demo test test-long fuzz fuzz-long install format clean help
+.PHONY: all demo test test-long coverage fuzz fuzz-long install format clean help
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
@@ -26,6 +26,10 @@ test-long: ## run what takes too long for `make test`; PARTS="bits …" for some
 	@scripts/setup build test
 	@scripts/test-long $(PARTS)
 
+coverage: ## lines and branches that the tests run: text, and HTML in build-coverage/report
+	@scripts/setup build test coverage
+	@scripts/coverage
+
 fuzz: ## fuzz every reader for a minute each (needs clang); NAMES="model json" for some
 	@scripts/setup build fuzz
 	@tests/fuzz/run $(or $(SECONDS),60) $(NAMES)
@@ -42,7 +46,7 @@ format: ## format the C sources
 	@find include src tools tests bench \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
 
 clean: ## remove everything that was built
-	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-fuzz demo-out
+	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-fuzz build-coverage demo-out
 
 help: ## list these
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

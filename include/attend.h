@@ -1084,6 +1084,7 @@ typedef struct att_eval_options {
     const att_tensor *feature_values; /* features of captioned images, instead of a file */
     bool recorded_data; /* open files that only the model names; otherwise they are ATT_BAD_INPUT,
                            since a model's file may come from anybody and name any file */
+    int64_t max_input_length; /* as in att_generate_options; a longer source is ATT_BAD_INPUT */
 } att_eval_options;
 /* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
  * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */

@@ -50,6 +50,15 @@ att_input_limit att_input_limit_of(const att_model *model, att_model *const *ens
     return limit;
 }
 
+att_status att_input_limit_check(const att_input_limit *limit, int64_t tokens, att_error *err)
+{
+    if (limit->max_length == 0 || tokens <= limit->max_length)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %lld tokens, found %lld%s",
+                    (long long)limit->max_length, (long long)tokens,
+                    limit->is_default ? "; a larger max-input-length allows more" : "");
+}
+
 /* ---- tokenizing */
 
 static int by_length(const void *a, const void *b)
@@ -64,12 +73,10 @@ static int by_length(const void *a, const void *b)
 static att_status limit_length(att_request *q, const att_input_limit *limit, att_error *err)
 {
     int64_t count = (int64_t)q->source.count;
+    if (limit->overflow == ATT_OVERFLOW_REFUSE)
+        return att_input_limit_check(limit, count, err);
     if (limit->max_length == 0 || count <= limit->max_length)
         return ATT_OK;
-    if (limit->overflow == ATT_OVERFLOW_REFUSE)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %lld tokens, found %lld%s",
-                        (long long)limit->max_length, (long long)count,
-                        limit->is_default ? "; a larger max-input-length allows more" : "");
     q->truncated_tokens = count - limit->max_length;
     q->source.count = (size_t)limit->max_length;
     return ATT_OK;

@@ -28,6 +28,9 @@ typedef struct att_input_limit {
 att_input_limit att_input_limit_of(const att_model *model, att_model *const *ensemble,
                                    size_t ensemble_count, int64_t own_limit);
 
+/* Fails where a line of `tokens` tokens is too long. */
+att_status att_input_limit_check(const att_input_limit *limit, int64_t tokens, att_error *err);
+
 /* Tokenizes lines, which must outlive the requests. An error has the number of its line, from 1, in
  * err->line. Release with att_requests_free(), also after a failure. */
 att_status att_requests_tokenize(att_requests *out, const att_vocab *vocab,

@@ -80,6 +80,8 @@ static att_status run_eval(classifier_eval *out, const att_model *model, const a
     ATT_TRY(att_data_read(&corpus, &reading, err));
     att_status status = att_corpus_eval_warnings(notes, call->path, &corpus, err);
     if (status == ATT_OK)
+        status = att_corpus_eval_lengths(&corpus, model, &call->options, call->path, err);
+    if (status == ATT_OK)
         status = att_evaluation_name_file(
             att_corpus_predict(&predicted, model, call->decoding.ensemble,
                                call->decoding.ensemble_count, &corpus, err),

@@ -51,4 +51,10 @@ double att_bits_per_character(double loss, const att_corpus *text);
 att_status att_corpus_eval_warnings(att_string *notes, const char *path, const att_corpus *corpus,
                                     att_error *err);
 
+/* Fails where a source has more tokens than the options allow, as generation does, and names its
+ * line. */
+att_status att_corpus_eval_lengths(const att_corpus *corpus, const att_model *model,
+                                   const att_eval_options *options, const char *path,
+                                   att_error *err);
+
 #endif

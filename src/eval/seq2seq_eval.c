@@ -8,6 +8,7 @@
 #include "base/math.h"
 #include "base/minmax.h"
 #include "base/options.h"
+#include "decode/requests.h"
 #include "decode/session.h"
 #include "metrics/bootstrap.h"
 #include "eval/caption_eval.h"
@@ -64,6 +65,26 @@ att_status att_corpus_eval_warnings(att_string *notes, const char *path, const a
     if (!notes || att_corpus_warnings(notes, name, corpus) == ATT_OK)
         return ATT_OK;
     return att_fail_memory(err);
+}
+
+att_status att_corpus_eval_lengths(const att_corpus *corpus, const att_model *model,
+                                   const att_eval_options *options, const char *path,
+                                   att_error *err)
+{
+    const att_input_limit limit =
+        att_input_limit_of(model, options->decoding->ensemble, options->decoding->ensemble_count,
+                           options->max_input_length);
+    for (int64_t p = 0; p < corpus->pairs; p++) {
+        int64_t length;
+        att_sequences_get(&corpus->source, p, &length);
+        att_status status = att_input_limit_check(&limit, length, err);
+        if (status == ATT_OK)
+            continue;
+        if (err && corpus->line_numbers)
+            err->line = (int)corpus->line_numbers[p];
+        return att_evaluation_name_file(status, path, err);
+    }
+    return ATT_OK;
 }
 
 /* ---- token metrics */
@@ -227,6 +248,8 @@ static att_status evaluate(att_seq2seq_eval *out, att_metric_scores **scores, se
     ATT_TRY(att_ensemble_check(m->model, decoding->ensemble, decoding->ensemble_count, err));
     ATT_TRY(get_data(&m->corpus, m->model, path, m->options, err));
     ATT_TRY(att_corpus_eval_warnings(notes, path, &m->corpus, err));
+    if (att_model_type_get(m->model) != ATT_MODEL_CAPTION)
+        ATT_TRY(att_corpus_eval_lengths(&m->corpus, m->model, m->options, path, err));
     ATT_TRY(att_evaluation_name_file(run_eval(m, err), path, err));
     ATT_TRY(score_tokens(out, m, err));
     if (!scores)

@@ -343,6 +343,17 @@ static inline void use_heads(const att_model *model)
     }
 }
 
+/* As many tokens as the search for units needs, with quotes, brackets and lines of any length. */
+static inline const char *long_text(void)
+{
+    static char text[1600];
+    static const char letters[] = "ab \"a\" (b) [a]\n";
+    if (text[0] == '\0')
+        for (size_t i = 0; i + 1 < sizeof text; i++)
+            text[i] = letters[(i * i + i / 7) % (sizeof letters - 1)];
+    return text;
+}
+
 static inline void use_units(const att_model *model)
 {
     static const char text[] = "ab ba\n\"a\" b";
@@ -365,8 +376,8 @@ static inline void use_units(const att_model *model)
         for (size_t i = 0; i < att_gradient_flow_layers(flow); i++)
             check_finite(att_gradient_flow_get(flow, i)->values, att_gradient_flow_count(flow));
     }
-    options.text = text;
-    options.length = strlen(text);
+    options.text = long_text();
+    options.length = strlen(options.text);
     if (succeeded(att_model_cells(&cells, model, NULL, &options, &err), &err)) {
         check_cells(cells);
         succeeded(att_cells_render(&out, cells, &render, &err), &err);

@@ -486,6 +486,15 @@ static void maps_units_and_gradients_refuse_it(void **state)
                  &err, "layer 1", "units");
     expect_layer(att_model_gradient_flow(&flow, model, "abcd", 4, &err), &err, "layer 1",
                  "gradient flow");
+    att_cells *cells;
+    att_cells_options options = ATT_INIT(att_cells_options);
+    char text[1400];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = "abcd\n"[i * i % 5];
+    options.text = text;
+    options.length = sizeof text;
+    expect_layer(att_model_cells(&cells, model, NULL, &options, &err), &err, "layer 1", "cells");
+    assert_null(cells);
     att_model_free(model);
 }
 

@@ -445,6 +445,37 @@ static void a_counter_that_the_run_cannot_have_is_refused(void **state)
 }
 
 /* The next batch has as many rows as the carried state: with fewer, it would read beyond it. */
+/* Weights that overflow on the validation data alone: the error names the step and the layer. */
+static void a_validation_loss_that_is_not_finite_is_refused(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    att_training *training = begin(settings);
+    att_params *params = &training->model->params;
+    const att_param *output = &params->items[att_params_find(params, "output.w")];
+    bool done = false, better = false;
+    att_error err = { 0 };
+    for (size_t i = 0; i < output->count; i++)
+        params->value[output->offset + i] = 3e38f;
+    const att_param *bias = &params->items[att_params_find(params, "output.bias")];
+    for (size_t i = 0; i < bias->count; i++)
+        params->value[bias->offset + i] = i % 2 ? 3e38f : -3e38f;
+    att_params_mark_changed(params);
+    assert_int_equal(att_training_validate(training, NULL, NULL, &done, &better, &err),
+                     ATT_BAD_INPUT);
+    if (strncmp(err.message, "step 0: validation: output layer: ", 34) != 0 ||
+        !strstr(err.message, "not finite (") ||
+        !strstr(err.message, "; try a lower learning-rate or clip-norm"))
+        fail_msg("%s", err.message);
+    assert_false(better);
+    assert_int_equal(att_training_validation_count(training), 0);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
 static void a_carried_state_of_other_rows_or_not_finite_is_refused(void **state)
 {
     (void)state;
@@ -636,6 +667,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_of_format_1_is_refused),
         cmocka_unit_test(a_counter_that_the_run_cannot_have_is_refused),
         cmocka_unit_test(a_carried_state_of_other_rows_or_not_finite_is_refused),
+        cmocka_unit_test(a_validation_loss_that_is_not_finite_is_refused),
         cmocka_unit_test(a_resumed_run_refuses_changed_data),
         cmocka_unit_test(a_path_that_cannot_be_written_fails_before_the_first_step),
         cmocka_unit_test(failing_memory_fails_the_run_and_leaks_nothing),

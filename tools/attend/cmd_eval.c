@@ -52,6 +52,10 @@ const option eval_options[] = {
     ROW("recorded-data", FLAG, recorded_data, NULL,
         "open the data files that MODEL names: for models that you trust"),
     DECODING_OPTIONS(eval_settings, TYPES_GENERATE_LINES),
+    ROW("max-input-length", INTEGER, max_input_length, "N",
+        "maximum number of tokens of a source, where the model has no smaller limit (default: 10 "
+        "times the max-length it was trained with)",
+        .min = 1, .max = 1e9, .model_types = TYPES_READ_LINES),
     { 0 },
 };
 

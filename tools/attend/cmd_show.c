@@ -170,6 +170,7 @@ exit_code show_run(const struct verb *verb, int count, char **args)
                                      : show_functions,
         .unsupported = "use --cell or --gradients to inspect an RNN language model",
         .check = check_input,
+        .blames_model = true,
     };
     return model_verb_run(&with, args[0], input);
 }

@@ -111,6 +111,8 @@ exit_code model_verb_run(const model_verb *with, const char *path, const char *i
         code = check_type(with, type, input);
         if (code == EXIT_DONE)
             status = with->functions[type](with->settings, &models, input, &err);
+        if (with->blames_model && models.options.ensemble_count == 0)
+            error_blame_model(&err, status, path);
     }
     att_callback_set(NULL, NULL);
     output_progress_clear();

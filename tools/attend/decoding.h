@@ -105,6 +105,7 @@ typedef struct model_verb {
     const char *unsupported;          /* what to use for such a type instead, or NULL */
     /* Checks the operands once the model type is known; or NULL. */
     exit_code (*check)(const struct model_verb *with, att_model_type type, const char *input);
+    bool blames_model; /* errors that weights cause name the model: the input is no file of lines */
 } model_verb;
 
 /* Loads the model at `path` and those of --ensemble, checks that the verb and the options given

@@ -20,6 +20,7 @@ typedef struct eval_settings {
     bool lowercase;
     long bootstrap_samples;
     const char *features;
+    long max_input_length; /* 0: not given */
 } eval_settings;
 
 extern const char *const eval_tokenizers[]; /* NULL-ended */

@@ -112,7 +112,8 @@ att_status eval_classifier(const void *settings, const decoding *models, const c
     const att_eval_options options = { .size = sizeof(att_eval_options),
                                        .recorded_data = set->recorded_data,
                                        .decoding = &models->options,
-                                       .metric_options = &metric_options };
+                                       .metric_options = &metric_options,
+                                       .max_input_length = set->max_input_length };
     att_status status =
         att_model_evaluate_classifier(&scores, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)

@@ -10,13 +10,14 @@
 
 static void print_lines(const att_lm_eval *found)
 {
+    char perplexity[PERPLEXITY_SIZE];
     printf("%-20s %" PRId64 "\n", "tokens", found->tokens);
     printf("%-20s %" PRId64 "\n", "characters", found->characters);
     if (found->unknown_tokens > 0)
         printf("%-20s %" PRId64 "\n", "unknown tokens", found->unknown_tokens);
     printf("%-20s %.4f nats per token\n", "loss", found->loss);
     printf("%-20s %.4f\n", "bits per character", found->bits_per_character);
-    printf("%-20s %.4f\n", "perplexity", found->perplexity);
+    printf("%-20s %s\n", "perplexity", perplexity_text(perplexity, found->perplexity, 4));
     if (!isnan(found->accuracy))
         printf("%-20s %.2f %%\n", "token accuracy", 100 * found->accuracy);
 }

@@ -50,8 +50,9 @@ static size_t gather(metric_row *out, const eval_report *report)
 /* "12.34 %", "12.34" or "5.6789". */
 static void print_value(const metric_row *row, double value)
 {
+    char perplexity[PERPLEXITY_SIZE];
     if (row->scale == SCALE_NONE)
-        printf("%.4f", value);
+        printf("%s", perplexity_text(perplexity, value, 4));
     else
         printf("%.2f", row->scale == SCALE_FRACTION ? 100 * value : value);
 }

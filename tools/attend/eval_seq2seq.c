@@ -24,7 +24,8 @@ att_status eval_seq2seq(const void *settings, const decoding *models, const char
                                        .metric_count = list.count,
                                        .metric_options = &metric_options,
                                        .features = set->features,
-                                       .recorded_data = set->recorded_data };
+                                       .recorded_data = set->recorded_data,
+                                       .max_input_length = set->max_input_length };
     if (status == ATT_OK)
         status =
             att_model_evaluate_seq2seq(&scores, &texts, models->model, data, &options, &notes, err);

@@ -402,3 +402,12 @@ att_status output_all(const output_list *list, const att_string *text, att_error
         status = output_save(list, err);
     return status == ATT_OK ? output_stdout(text->data, text->length, err) : status;
 }
+
+const char *perplexity_text(char out[PERPLEXITY_SIZE], double value, int digits)
+{
+    if (isinf(value))
+        snprintf(out, PERPLEXITY_SIZE, "above 1e308");
+    else
+        snprintf(out, PERPLEXITY_SIZE, "%.*f", digits, value);
+    return out;
+}

@@ -91,6 +91,11 @@ att_status output_check_input(const output_list *list, const char *input, const 
 /* Sets *folder if `path` names an existing folder. */
 att_status output_is_folder(bool *folder, const char *path, att_error *err);
 
+/* A perplexity as text with `digits` decimals; exp() of a large but finite loss overflows, and is
+ * "above 1e308", not "inf". */
+enum { PERPLEXITY_SIZE = 330 };
+const char *perplexity_text(char out[PERPLEXITY_SIZE], double value, int digits);
+
 /* Checks before long work that each output file differs from all input files and can be created.
  * NULL names are skipped. */
 typedef struct output_names {

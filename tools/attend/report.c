@@ -71,6 +71,15 @@ att_status error_memory(att_error *err)
     return error_set(err, ATT_NO_MEMORY, "", "out of memory");
 }
 
+void error_blame_model(att_error *err, att_status status, const char *path)
+{
+    if (status != ATT_BAD_INPUT || err->place[0] ||
+        !strstr(err->message, "the weights of the model are too large or damaged"))
+        return;
+    snprintf(err->place, sizeof err->place, "%s", path);
+    err->line = 0;
+}
+
 void error_set_place(att_error *err, att_status status, const char *place)
 {
     if (status == ATT_BAD_INPUT && !err->place[0])

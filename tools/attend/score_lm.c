@@ -60,6 +60,7 @@ static bool on_token(void *context, const char *text, size_t length, double scor
 
 static att_status print_end(score_writer *w, const att_completion *found)
 {
+    char perplexity[PERPLEXITY_SIZE];
     att_status status = flush_lines(w);
     if (status != ATT_OK)
         return status;
@@ -70,8 +71,8 @@ static att_status print_end(score_writer *w, const att_completion *found)
     }
     status = output_flush(w->err);
     if (status == ATT_OK && !w->set->json && !output_reader_gone())
-        fprintf(stderr, "%" PRId64 " tokens: log-probability %.4f, perplexity %.4f\n",
-                found->tokens, found->score, found->perplexity);
+        fprintf(stderr, "%" PRId64 " tokens: log-probability %.4f, perplexity %s\n", found->tokens,
+                found->score, perplexity_text(perplexity, found->perplexity, 4));
     return status;
 }
 

@@ -135,6 +135,7 @@ static att_status score_lines(void *context, const char *const *lines, size_t co
 
 static att_status print_end(const scorer *s, att_error *err)
 {
+    char text[PERPLEXITY_SIZE];
     double perplexity = exp(-s->sum / (double)s->tokens);
     if (s->set->json) {
         printf("{\"pairs\":%" PRId64 ",\"tokens\":%" PRId64 ",\"score\":%.17g,\"perplexity\":",
@@ -142,9 +143,9 @@ static att_status print_end(const scorer *s, att_error *err)
         printf(isfinite(perplexity) ? "%.17g}\n" : "null}\n", perplexity);
         return output_flush(err);
     }
-    fprintf(stderr,
-            "%" PRId64 " pair%s, %" PRId64 " tokens: log-probability %.4f, perplexity %.4f\n",
-            s->pairs, s->pairs == 1 ? "" : "s", s->tokens, s->sum, perplexity);
+    fprintf(stderr, "%" PRId64 " pair%s, %" PRId64 " tokens: log-probability %.4f, perplexity %s\n",
+            s->pairs, s->pairs == 1 ? "" : "s", s->tokens, s->sum,
+            perplexity_text(text, perplexity, 4));
     return ATT_OK;
 }
 

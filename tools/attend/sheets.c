@@ -88,8 +88,8 @@ static att_status load_model(att_sheet **out, const char *path, const att_head_s
     status = att_model_head_sheet(&text, model, slash ? slash + 1 : path, head, err);
     if (status == ATT_OK)
         status = read_model_sheet(out, path, text.data, text.length, err);
-    else if (!err->place[0])
-        snprintf(err->place, sizeof err->place, "%s", path);
+    error_blame_model(err, status, path);
+    error_set_place(err, status, path);
     att_string_free(&text);
     att_model_free(model);
     return status;

@@ -58,8 +58,10 @@ static att_status compute_flows(gradient_flows *out, att_model *model, const cha
     if (!out->flows)
         return error_memory(err);
     status = add_flow(out, model, text, err);
-    for (size_t i = 0; i < out->compared_count && status == ATT_OK; i++)
+    for (size_t i = 0; i < out->compared_count && status == ATT_OK; i++) {
         status = add_flow(out, out->compared[i], text, err);
+        error_blame_model(err, status, "--compare");
+    }
     return status;
 }
 

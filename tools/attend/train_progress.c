@@ -58,7 +58,8 @@ static void seq2seq_end(const att_validation *best)
 
 static void lm_columns(const att_validation *row)
 {
-    printf(" %9.4f %10.3f", row->bits_per_character, row->perplexity);
+    char perplexity[PERPLEXITY_SIZE];
+    printf(" %9.4f %10s", row->bits_per_character, perplexity_text(perplexity, row->perplexity, 3));
 }
 
 static void lm_log(FILE *log, const att_validation *row)
@@ -70,8 +71,10 @@ static void lm_log(FILE *log, const att_validation *row)
 
 static void lm_end(const att_validation *best)
 {
-    printf("loss %.4f, %.4f bits per character, perplexity %.3f (epoch %lld)\n", best->loss,
-           best->bits_per_character, best->perplexity, (long long)best->epoch);
+    char perplexity[PERPLEXITY_SIZE];
+    printf("loss %.4f, %.4f bits per character, perplexity %s (epoch %lld)\n", best->loss,
+           best->bits_per_character, perplexity_text(perplexity, best->perplexity, 3),
+           (long long)best->epoch);
 }
 
 static void classifier_columns(const att_validation *row)

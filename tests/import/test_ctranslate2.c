@@ -390,7 +390,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     att_string file = ct2_model(&(ct2_options){ .item = 1 });
-    every_allocation_fails(convert_once, &file, 10000);
+    every_arena_allocation_fails(convert_once, &file, 10000);
     att_string_free(&file);
 }
 

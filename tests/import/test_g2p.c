@@ -188,7 +188,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     att_bundle *weights = arrays(-1, -1, NULL, ATT_F32);
-    every_allocation_fails(convert_once, weights, 10000);
+    every_arena_allocation_fails(convert_once, weights, 10000);
     att_bundle_free(weights);
 }
 

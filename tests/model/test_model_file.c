@@ -380,7 +380,7 @@ static void every_failing_allocation_of_loading_is_reported_and_leaks_nothing(vo
     scene s;
     scene_new(&s, NULL, 0);
     assert_int_equal(att_model_save(s.model, path, NULL), ATT_OK);
-    assert_true(every_allocation_fails(load_model, path, 10000) > 20);
+    assert_true(every_arena_allocation_fails(load_model, path, 10000) > 20);
     scene_free(&s);
 }
 

@@ -5,6 +5,7 @@
 
 #include "attend.h"
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "thin.h"
 
 #include <setjmp.h>
@@ -63,6 +64,16 @@ static inline size_t every_allocation_fails(att_status (*work)(void *context), v
         assert_int_equal(status, ATT_NO_MEMORY);
         assert_true(n < max);
     }
+}
+
+/* The same where each allocation in an arena has a block of its own and fails too. */
+static inline size_t every_arena_allocation_fails(att_status (*work)(void *context), void *context,
+                                                  size_t max)
+{
+    att_arena_single_blocks(true);
+    size_t rounds = every_allocation_fails(work, context, max);
+    att_arena_single_blocks(false);
+    return rounds;
 }
 
 #endif

@@ -18,11 +18,18 @@ struct att_arena_block {
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
+static bool single_blocks;
+
+void att_arena_single_blocks(bool on)
+{
+    single_blocks = on;
+}
+
 /* Adds a block with room for `bytes`; blocks double in size up to a limit. */
 static struct att_arena_block *grow(att_arena *arena, size_t bytes)
 {
     size_t size = arena->last ? arena->last->size * 2 : INITIAL_BLOCK_SIZE;
-    size = att_max_size(att_min_size(size, MAX_BLOCK_SIZE), bytes);
+    size = single_blocks ? bytes : att_max_size(att_min_size(size, MAX_BLOCK_SIZE), bytes);
     if (size > SIZE_MAX - sizeof(struct att_arena_block))
         return NULL;
     struct att_arena_block *block = att_alloc(1, sizeof *block + size);

@@ -31,4 +31,8 @@ char *att_arena_printf(att_arena *arena, const char *format, ...)
 /* Releases everything; the arena can be used again, with the same limit. */
 void att_arena_free(att_arena *arena);
 
+/* For tests. From now on each allocation has a block of its own, so that each can fail; false turns
+ * it off. */
+void att_arena_single_blocks(bool on);
+
 #endif

@@ -133,7 +133,8 @@ att_status att_image_grids_view(att_image_grids *out, const att_tensor *values, 
     *out = (att_image_grids){ 0 };
     ATT_TRY(read_shape(out, values, rows, name, err));
     if (values->dtype != ATT_F32)
-        return att_fail(err, ATT_BAD_INPUT, name, "expected features of type float, found double");
+        return att_fail(err, ATT_BAD_INPUT, name, "expected features of type float32, found %s",
+                        att_dtype_name(values->dtype));
     out->values = values->data;
     return check_finite(out, name, err);
 }

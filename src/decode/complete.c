@@ -28,7 +28,8 @@ typedef struct token_stream {
     bool strip_leading_space; /* the next token is the first of its text: drop its space */
     att_string pending_bytes; /* the start of a character */
     att_completion *totals;
-    bool failed; /* out of memory */
+    bool failed;  /* out of memory */
+    bool stopped; /* by on_token, which is not called again */
 } token_stream;
 
 enum { DEFAULT_NEW_TOKENS = 100 };
@@ -79,6 +80,7 @@ static bool emit_characters(token_stream *t, const char *bytes, size_t length, f
     bool go_on = status == ATT_OK && t->on_token(t->context, out.length > 0 ? out.data : "",
                                                  out.length, (double)log_prob);
     t->failed = status != ATT_OK;
+    t->stopped = !go_on;
     att_string_free(&out);
     return go_on;
 }
@@ -107,6 +109,8 @@ static bool emit_token(void *context, int32_t token, float log_prob)
 /* Bytes still pending at the end of the text are not a character. */
 static att_status emit_rest(token_stream *t, att_error *err)
 {
+    if (t->stopped)
+        return ATT_OK;
     att_string out = { 0 };
     att_status status =
         t->pending_bytes.length > 0 ? flush_characters(&t->pending_bytes, &out, true) : ATT_OK;

@@ -909,6 +909,15 @@ static att_status read_and_write(void *context)
     return status;
 }
 
+static att_status read_only(void *context)
+{
+    const att_string *text = context;
+    att_json_doc doc;
+    att_status status = att_json_read(&doc, text->data, text->length, "test", NULL, NULL);
+    att_json_free(&doc);
+    return status;
+}
+
 static void every_failed_allocation_is_out_of_memory(void **state)
 {
     (void)state;
@@ -928,6 +937,19 @@ static void every_failed_allocation_is_out_of_memory(void **state)
     assert_int_equal(att_json_finish(&out, NULL, NULL), ATT_OK);
     assert_true(every_allocation_fails(read_and_write, &text, 100) > 10);
     att_string_free(&text);
+    /* Strings, arrays and numbers of many digits are in an arena. */
+    static const char few[] = "{\"a\":[1,\"b\",{\"c\":null}],\"d\":"
+                              "1.2345678901234567890123456789012345678901234567890123456789012345}";
+    att_json_doc doc;
+    assert_int_equal(att_json_read(&doc, few, sizeof few - 1, "few", NULL, NULL), ATT_OK);
+    out = att_json_begin(&text, ATT_JSON_EXACT); /* as the writer has it, to be compared */
+    put_tree(&out, doc.root);
+    assert_int_equal(att_json_finish(&out, NULL, NULL), ATT_OK);
+    att_json_free(&doc);
+    assert_true(every_arena_allocation_fails(read_and_write, &text, 100) > 5);
+    att_string_free(&text);
+    att_string digits = { .data = (char *)(uintptr_t)few, .length = sizeof few - 1 };
+    assert_true(every_arena_allocation_fails(read_only, &digits, 100) > 5);
 }
 
 int main(void)

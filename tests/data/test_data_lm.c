@@ -127,6 +127,66 @@ static void byte_tokens_accept_any_bytes(void **state)
     text_remove(path);
 }
 
+/* A mark at the start of a text is no character of it; to bytes it is three of them. */
+static void a_byte_order_mark_belongs_to_bytes_only(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path,
+              "\xEF\xBB\xBF"
+              "ab\n",
+              6);
+    att_data data = load(path, GIVEN_TEXT("tokens", "char", "valid", path));
+    assert_int_equal(data.train.target.offsets[1], 3);
+    assert_string_equal(att_vocab_token(data.target_vocab, data.train.target.ids[0]), "a");
+    att_data_free(&data);
+    data = load(path, GIVEN_TEXT("tokens", "byte", "valid", path));
+    assert_int_equal(data.train.target.offsets[1], 6);
+    assert_int_equal(data.train.target.ids[0], ATT_ID_FIRST + 0xEF);
+    att_data_free(&data);
+    text_remove(path);
+}
+
+/* Without a line end near the place of the split, it is moved to the next character. */
+static void a_text_is_not_split_inside_a_character(void **state)
+{
+    (void)state;
+    static const char *const fractions[] = { "0.2", "0.25", "0.3", "0.35", "0.4", "0.45" };
+    char path[64];
+    att_string text = { 0 };
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(att_string_append(&text, "\xE0\xA6\x95", 3), ATT_OK);
+    text_file(path, text.data, text.length);
+    for (size_t i = 0; i < sizeof fractions / sizeof *fractions; i++) {
+        att_data data = load(path, GIVEN_TEXT("tokens", "char", "valid-fraction", fractions[i]));
+        assert_int_equal(data.train.stats.characters + data.valid.stats.characters, 10);
+        assert_int_equal(data.valid.stats.characters, (int64_t)(10 * strtod(fractions[i], NULL)));
+        att_data_free(&data);
+    }
+    att_string_free(&text);
+    text_remove(path);
+}
+
+static void the_report_has_the_unknown_tokens(void **state)
+{
+    (void)state;
+    char train[64], valid[64];
+    att_string report = { 0 };
+    text_file(train, "abababab", 8);
+    text_file(valid, "abxb", 4);
+    att_data data = load(train, GIVEN_TEXT("valid", valid));
+    assert_int_equal(att_data_report(&report, &data), ATT_OK);
+    assert_string_equal(report.data,
+                        "training    8 characters, 8 tokens\n"
+                        "validation  4 characters, 4 tokens\n"
+                        "tokens      characters, vocabulary size 5\n"
+                        "            unknown tokens: 0 in training, 1 in validation\n");
+    att_string_free(&report);
+    att_data_free(&data);
+    text_remove(train);
+    text_remove(valid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +195,9 @@ int main(void)
         cmocka_unit_test(characters_that_only_the_validation_text_has_are_unknown),
         cmocka_unit_test(a_text_that_cannot_be_trained_on_is_refused),
         cmocka_unit_test(byte_tokens_accept_any_bytes),
+        cmocka_unit_test(a_byte_order_mark_belongs_to_bytes_only),
+        cmocka_unit_test(a_text_is_not_split_inside_a_character),
+        cmocka_unit_test(the_report_has_the_unknown_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

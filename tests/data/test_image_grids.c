@@ -2,6 +2,7 @@
 #include "data/image_grids.h"
 
 #include "data/data.h"
+#include "failing_memory.h"
 #include "data/synthetic_shapes.h"
 
 #include <math.h>
@@ -99,6 +100,26 @@ static void values_are_scaled_by_a_number_or_per_channel(void **state)
     att_image_grids_free(&grids);
 }
 
+static void doubles_are_converted_in_a_file_and_refused_in_memory(void **state)
+{
+    (void)state;
+    static const double values[] = { 0.1, 2, 3, 4, 5, 6, 7, 8 };
+    static const uint16_t halves[8] = { 0 };
+    const int64_t shape[] = { 1, 4, 2 };
+    const att_tensor view = att_tensor_view(values, ATT_F64, 3, shape);
+    const att_tensor half = att_tensor_view(halves, ATT_F16, 3, shape);
+    att_image_grids grids;
+    att_error err = { 0 };
+    assert_int_equal(att_npy_save(&view, path_of("double.npy"), NULL), ATT_OK);
+    assert_int_equal(att_image_grids_load(&grids, path_of("double.npy"), 0, NULL, NULL), ATT_OK);
+    assert_true(grids.values[0] == 0.1f && grids.values[7] == 8);
+    att_image_grids_free(&grids);
+    assert_int_equal(att_image_grids_view(&grids, &view, 0, "images", &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "expected features of type float32, found float64");
+    assert_int_equal(att_image_grids_view(&grids, &half, 0, "images", &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "expected features of type float32, found float16");
+}
+
 static void assert_refused(const char *name, const char *scale, const char *message)
 {
     att_image_grids grids;
@@ -158,6 +179,52 @@ static void captions_know_their_images(void **state)
                     (att_corpus_image(&data.train, batch->pair_index[r]) ? 9 : 1));
     att_batches_free(batches);
     att_data_free(&data);
+    att_settings_free(settings);
+}
+
+/* BPE is learned from the captions, which are then encoded anew. */
+static void captions_may_be_of_bpe_tokens(void **state)
+{
+    (void)state;
+    att_settings *settings =
+        caption_settings("two.npy", "1\tabab ab\n0\tab abab\n1\tab\n", "0\tab ab\n");
+    att_data data;
+    att_error err = { 0 };
+    att_string text = { 0 };
+    assert_int_equal(att_settings_set(settings, "tokens", "bpe", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(settings, "bpe-merges", "3", NULL), ATT_OK);
+    if (att_data_load(&data, settings, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    assert_int_equal(data.train.pairs, 3);
+    assert_int_equal(att_corpus_image(&data.train, 1), 0);
+    const int64_t *at = data.train.target.offsets;
+    assert_int_equal(att_vocab_decode(data.target_vocab, &text, data.train.target.ids + at[0],
+                                      (size_t)(at[1] - at[0])),
+                     ATT_OK);
+    assert_string_equal(text.data, "abab ab");
+    assert_true(at[1] - at[0] < 5); /* fewer tokens than letters: merges were used */
+    att_string_free(&text);
+    att_data_free(&data);
+    att_settings_free(settings);
+}
+
+static att_status load_and_batch(void *context)
+{
+    att_data data;
+    att_batches *batches = NULL;
+    att_status status = att_data_load(&data, context, NULL);
+    if (status == ATT_OK)
+        status = att_data_batches(&batches, &data.train, context, 100, 1, NULL);
+    att_batches_free(batches);
+    att_data_free(&data);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    att_settings *settings = caption_settings("two.npy", "1\tA dog.\n0\ta cat\n", "0\ta dog\n");
+    every_allocation_fails(load_and_batch, settings, 200);
     att_settings_free(settings);
 }
 
@@ -272,6 +339,9 @@ int main(void)
         cmocka_unit_test(values_are_scaled_by_a_number_or_per_channel),
         cmocka_unit_test(invalid_features_are_refused),
         cmocka_unit_test(captions_know_their_images),
+        cmocka_unit_test(doubles_are_converted_in_a_file_and_refused_in_memory),
+        cmocka_unit_test(captions_may_be_of_bpe_tokens),
+        cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(captions_without_images_are_refused),
         cmocka_unit_test(held_out_scenes_have_other_pairs_of_shapes),
         cmocka_unit_test(shapes_do_not_overlap_and_are_inside_the_image),

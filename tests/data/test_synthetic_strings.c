@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "text/lines.h"
+#include "base/string.h"
 #include "failing_memory.h"
 
 #include <setjmp.h>
@@ -218,6 +219,14 @@ static void characters_of_an_alphabet_must_stay_separate(void **state)
     assert_refused(GIVEN("copy", "alphabet", "a\tb"),
                    "alphabet: '\\x09' is white space or a control character");
     assert_refused(GIVEN("copy", "alphabet", "가가"), "alphabet: '가' occurs twice");
+    att_string many = { 0 };
+    for (uint32_t code = 0x4E00; code < 0x4E00 + 1001; code++) /* Han characters */
+        assert_int_equal(att_string_printf(&many, "%c%c%c", (int)(0xE0 | code >> 12),
+                                           (int)(0x80 | (code >> 6 & 63)),
+                                           (int)(0x80 | (code & 63))),
+                         ATT_OK);
+    assert_refused(GIVEN("copy", "alphabet", many.data), "alphabet has more than 1000 characters");
+    att_string_free(&many);
     assert_refused(GIVEN("copy", "alphabet", "ᅡᄀ"),
                    "alphabet: 'ᅡ' merges with the character before it");
 }

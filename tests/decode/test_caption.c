@@ -4,6 +4,7 @@
 #include "attend.h"
 
 #include "data/synthetic_shapes.h"
+#include "failing_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,10 +114,42 @@ static void unseen_pairs_of_shapes_are_captioned_and_attended_to(void **state)
     caption_set_close(&g);
 }
 
+/* A forced caption, a prefix and a caption of the model's own, of two images. */
+static att_status caption_some(void *context)
+{
+    static const char *const texts[] = { "a red", "" };
+    const caption_set *g = context;
+    const att_generate_options options = {
+        .size = sizeof(att_generate_options), .prefixes = texts, .attention = true, .batch_size = 1
+    };
+    att_tensor two = g->images;
+    two.shape[0] = 2;
+    att_outputs *outputs;
+    att_status status = att_model_caption(&outputs, g->model, &two, &options, NULL);
+    if (status == ATT_OK) {
+        assert_memory_equal(att_outputs_get(outputs, 0)->text, "a red", 5);
+        assert_string_equal(att_outputs_get(outputs, 1)->text,
+                            att_outputs_get(g->outputs, 1)->text);
+        assert_string_equal(att_outputs_get(outputs, 0)->source_tokens[9], "2,2");
+    }
+    att_outputs_free(outputs);
+    return status;
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    caption_set g;
+    caption_set_open(&g);
+    assert_true(every_arena_allocation_fails(caption_some, &g, 10000) > 20);
+    caption_set_close(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unseen_pairs_of_shapes_are_captioned_and_attended_to),
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

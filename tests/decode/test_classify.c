@@ -1,5 +1,6 @@
 /* att_model_classify(): predictions in the order of the lines, the same alone and in a batch, from
  * one model or an ensemble. */
+#include "failing_memory.h"
 #include "json_help.h"
 #include "model/classifier_help.h"
 
@@ -244,6 +245,28 @@ static void a_prediction_is_one_line_of_json(void **state)
     att_predictions_free(predictions);
 }
 
+static att_status classify_some(void *context)
+{
+    const scene *const *scenes = context;
+    const att_classify_options options = { .size = sizeof(att_classify_options),
+                                           .ensemble = (att_model *[]){ scenes[1]->model },
+                                           .ensemble_count = 1,
+                                           .attention = true };
+    att_predictions *predictions;
+    att_status status =
+        att_model_classify(&predictions, scenes[0]->model, lines, 3, &options, NULL);
+    att_predictions_free(predictions);
+    return status;
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    const scene *scenes[] = { &trained, &other };
+    assert_int_equal(classify_some(scenes), ATT_OK); /* packs the weights, which stay */
+    assert_true(every_arena_allocation_fails(classify_some, scenes, 10000) > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_line_that_is_not_utf8_is_named),
         cmocka_unit_test(seq2seq_models_do_not_classify_and_classifiers_do_not_generate),
         cmocka_unit_test(a_prediction_is_one_line_of_json),
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests_name("classify", tests, train, forget);
 }

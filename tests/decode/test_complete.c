@@ -2,6 +2,7 @@
  * same seed gives the same text. */
 #include "attend.h"
 
+#include "failing_memory.h"
 #include "model/model.h"
 
 #include <setjmp.h>
@@ -204,20 +205,38 @@ static bool hear_whole(void *context, const char *text, size_t length, double sc
     return true;
 }
 
+/* A model of bytes with initial parameters. */
+typedef struct byte_model {
+    att_settings *settings;
+    att_vocab *words;
+    att_model *model;
+} byte_model;
+
+static byte_model byte_model_new(void)
+{
+    static const char *const bytes[] = { "task", "lm", "tokens", "byte", "hidden-size", "8", NULL };
+    byte_model b;
+    assert_int_equal(att_settings_new(&b.settings, NULL, NULL), ATT_OK);
+    for (const char *const *set = bytes; set[0]; set += 2)
+        assert_int_equal(att_settings_set(b.settings, set[0], set[1], NULL), ATT_OK);
+    assert_int_equal(att_vocab_new(&b.words, ATT_TOKENIZER_BYTE, false, NULL), ATT_OK);
+    att_vocab_set_whole_text(b.words);
+    assert_int_equal(att_model_new(&b.model, b.settings, NULL, b.words, NULL), ATT_OK);
+    return b;
+}
+
+static void byte_model_free(byte_model *b)
+{
+    att_model_free(b->model);
+    att_vocab_free(b->words);
+    att_settings_free(b->settings);
+}
+
 /* Bytes sampled at random are rarely valid characters; the reported text is UTF-8 all the same. */
 static void bytes_are_reported_as_whole_characters(void **state)
 {
     (void)state;
-    static const char *const bytes[] = { "task", "lm", "tokens", "byte", "hidden-size", "8", NULL };
-    att_settings *settings;
-    att_vocab *words;
-    att_model *model;
-    assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
-    for (const char *const *set = bytes; set[0]; set += 2)
-        assert_int_equal(att_settings_set(settings, set[0], set[1], NULL), ATT_OK);
-    assert_int_equal(att_vocab_new(&words, ATT_TOKENIZER_BYTE, false, NULL), ATT_OK);
-    att_vocab_set_whole_text(words);
-    assert_int_equal(att_model_new(&model, settings, NULL, words, NULL), ATT_OK);
+    byte_model b = byte_model_new();
     received h = { 0 };
     att_completion found = ATT_INIT(att_completion);
     const att_complete_options options = {
@@ -228,12 +247,73 @@ static void bytes_are_reported_as_whole_characters(void **state)
         .max_new_tokens = 2000
     };
     assert_int_equal(
-        att_model_complete(&found, model, "\xE2\x82", 2, &options, hear_whole, &h, NULL), ATT_OK);
+        att_model_complete(&found, b.model, "\xE2\x82", 2, &options, hear_whole, &h, NULL), ATT_OK);
     assert_int_equal(found.tokens, 2000);
     assert_true(h.tokens >= 2000);
+    byte_model_free(&b);
+}
+
+/* A text may end inside a character: its bytes come last, as U+FFFD, unless the caller ended it,
+ * who may have released what the callback uses. */
+static void the_rest_of_a_character_is_reported_unless_the_caller_ended_the_text(void **state)
+{
+    (void)state;
+    enum { TEXTS = 64 };
+    byte_model b = byte_model_new();
+    int with_rest = 0;
+    for (uint64_t seed = 1; seed <= TEXTS; seed++) {
+        const att_decoding_options sampled = { .size = sizeof(att_decoding_options),
+                                               .sample = true,
+                                               .seed = seed };
+        received whole = { 0 }, ended = { .stop_after = 3 };
+        go_on(&whole, b.model, "a", 3, sampled);
+        go_on(&ended, b.model, "a", 3, sampled);
+        assert_int_equal(ended.tokens, 3);
+        if (whole.tokens == 3)
+            continue;
+        with_rest++;
+        assert_int_equal(whole.tokens, 4);
+        assert_true(whole.scores[3] == 0 && whole.length > ended.length);
+        assert_memory_equal(whole.text + ended.length, "\xEF\xBF\xBD", 3);
+    }
+    assert_true(with_rest > 0 && with_rest < TEXTS);
+    byte_model_free(&b);
+}
+
+static bool ignore(void *context, const char *text, size_t length, double score)
+{
+    (void)context, (void)text, (void)length, (void)score;
+    return true;
+}
+
+static att_status complete_some(void *context)
+{
+    att_completion found = ATT_INIT(att_completion);
+    const att_decoding_options beam = { .size = sizeof beam, .beam = 2 };
+    const att_complete_options options = { .size = sizeof options,
+                                           .decoding = &beam,
+                                           .max_new_tokens = 3 };
+    return att_model_complete(&found, context, "\xE2", 1, &options, ignore, NULL, NULL);
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    byte_model b = byte_model_new();
+    assert_int_equal(complete_some(b.model), ATT_OK); /* packs the weights, which stay */
+    assert_true(every_arena_allocation_fails(complete_some, b.model, 10000) > 10);
+    byte_model_free(&b);
+}
+
+static void a_text_has_100_tokens_unless_asked_otherwise(void **state)
+{
+    (void)state;
+    att_model *model = make(RECURRENT);
+    received h = { 0 };
+    att_completion found = go_on(&h, model, "a", 0, (att_decoding_options){ .seed = 0 });
+    assert_int_equal(found.tokens, 100);
+    assert_int_equal(h.tokens, 100);
     att_model_free(model);
-    att_vocab_free(words);
-    att_settings_free(settings);
 }
 
 static void other_kinds_of_models_are_refused(void **state)
@@ -273,6 +353,9 @@ int main(void)
         cmocka_unit_test(a_beam_reports_one_text_that_is_no_less_probable),
         cmocka_unit_test(a_prompt_may_be_unknown_or_missing),
         cmocka_unit_test(bytes_are_reported_as_whole_characters),
+        cmocka_unit_test(the_rest_of_a_character_is_reported_unless_the_caller_ended_the_text),
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(a_text_has_100_tokens_unless_asked_otherwise),
         cmocka_unit_test(other_kinds_of_models_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

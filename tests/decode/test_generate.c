@@ -390,7 +390,98 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     assert_int_equal(generate_some(trained.model), ATT_OK); /* packs the weights, which stay */
-    assert_true(every_allocation_fails(generate_some, trained.model, 10000) > 20);
+    size_t rounds = every_allocation_fails(generate_some, trained.model, 10000);
+    assert_true(rounds > 20);
+    /* Texts, tokens, scores and weights of the outputs are in an arena. */
+    assert_true(every_arena_allocation_fails(generate_some, trained.model, 10000) > rounds + 20);
+}
+
+static att_status align_some(void *context)
+{
+    static const char *const line = "ab";
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .attention = true };
+    att_outputs *outputs;
+    att_string text = { 0 };
+    att_status status = att_model_generate(&outputs, context, &line, 1, &options, NULL);
+    if (status == ATT_OK)
+        status = att_output_alignment(&text, att_outputs_get(outputs, 0), NULL);
+    att_string_free(&text);
+    att_outputs_free(outputs);
+    return status;
+}
+
+static void a_failing_allocation_of_an_alignment_is_reported(void **state)
+{
+    (void)state;
+    assert_int_equal(align_some(trained.model), ATT_OK);
+    every_allocation_fails(align_some, trained.model, 10000);
+}
+
+static void unknown_tokens_are_not_replaced_without_attention(void **state)
+{
+    (void)state;
+    static const char *const line = "ab";
+    static const setting_pair none[] = { { "attention", "none" } };
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .replace_unknown = true };
+    scene s;
+    att_outputs *outputs;
+    att_error err = { 0 };
+    scene_new(&s, none, 1);
+    assert_int_equal(att_model_generate(&outputs, s.model, &line, 1, &options, &err),
+                     ATT_BAD_INPUT);
+    assert_null(outputs);
+    assert_string_equal(err.message,
+                        "replace_unknown: expected a model with attention, found one without");
+    scene_free(&s);
+}
+
+static void an_ensemble_is_of_one_type(void **state)
+{
+    (void)state;
+    static const char *const line = "ab";
+    static const char *const letters[] = { "a", "b" };
+    const att_token_list tokens = { letters, 2 };
+    att_settings *settings;
+    att_model *lm;
+    assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(settings, "hidden-size", "4", NULL), ATT_OK);
+    assert_int_equal(att_model_build(&lm, settings, NULL, &tokens, NULL), ATT_OK);
+    const att_decoding_options decoding = { .size = sizeof(att_decoding_options),
+                                            .ensemble = &lm,
+                                            .ensemble_count = 1 };
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .decoding = &decoding };
+    att_outputs *outputs;
+    att_error err = { 0 };
+    assert_int_equal(att_model_generate(&outputs, trained.model, &line, 1, &options, &err),
+                     ATT_BAD_INPUT);
+    assert_string_equal(err.message, "ensemble: model 2 is a language model, expected a seq2seq "
+                                     "model like model 1");
+    att_model_free(lm);
+    att_settings_free(settings);
+}
+
+/* Location-based attention has a weight for each position, so its model has a limit of its own. */
+static void a_model_with_location_attention_limits_its_input(void **state)
+{
+    (void)state;
+    static const char *const line = "abcdabcd";
+    static const setting_pair location[] = { { "attention", "location" }, { "max-length", "6" } };
+    static const int64_t limits[] = { 0, -1, 7, 100 };
+    scene s;
+    scene_new(&s, location, 2);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const att_generate_options options = { .size = sizeof(att_generate_options),
+                                               .max_input_length = limits[i] };
+        att_outputs *outputs;
+        att_error err = { 0 };
+        assert_int_equal(att_model_generate(&outputs, s.model, &line, 1, &options, &err),
+                         ATT_BAD_INPUT);
+        assert_string_equal(err.message, "expected at most 6 tokens, found 8");
+    }
+    scene_free(&s);
 }
 
 int main(void)
@@ -413,6 +504,10 @@ int main(void)
         cmocka_unit_test(a_line_that_is_too_long_is_refused_or_truncated),
         cmocka_unit_test(an_alignment_is_where_the_weights_are_largest),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(a_failing_allocation_of_an_alignment_is_reported),
+        cmocka_unit_test(unknown_tokens_are_not_replaced_without_attention),
+        cmocka_unit_test(an_ensemble_is_of_one_type),
+        cmocka_unit_test(a_model_with_location_attention_limits_its_input),
     };
     return cmocka_run_group_tests(tests, train, forget);
 }

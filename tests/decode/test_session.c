@@ -306,7 +306,13 @@ static void tokens_rows_and_orders_that_do_not_fit_are_refused(void **state)
                         "expected token ids from 0 to 8, found 9 at index 1");
     assert_step_refused(session, 1, (int32_t[]){ ATT_TOKEN_PAD }, NULL,
                         "expected token ids from 0 to 8, found -1 at index 0");
+    const att_session_output *out;
+    assert_int_equal(att_session_feed(session, 2, bos, 0, &out, &err), ATT_BAD_INPUT);
+    assert_null(out);
+    assert_string_equal(err.message, "expected at least 1 token per row, found 0");
     step(session, 2, bos, NULL); /* a refused step has changed nothing */
+    assert_int_equal(att_session_start_lines(session, lines, 0, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "expected at least 1 source, found 0");
     assert_int_equal(att_session_start_ids(session, (int32_t[]){ 3, 9 }, (int64_t[]){ 2 }, 1, &err),
                      ATT_BAD_INPUT);
     assert_string_equal(err.message, "expected source ids from 0 to 8, found 9 at position 1");
@@ -329,6 +335,22 @@ static void tokens_rows_and_orders_that_do_not_fit_are_refused(void **state)
     att_model_free(lm);
 }
 
+static void a_source_longer_than_the_model_supports_is_refused(void **state)
+{
+    (void)state;
+    att_model *model =
+        public_model("reverse", (const char *const[]){ PUBLIC_RNN, "attention", "location",
+                                                       "max-length", "3", NULL });
+    att_session *session = session_of(model, false);
+    const int32_t ids[] = { 3, 4, 5, 6 };
+    att_error err = { 0 };
+    must(att_session_start_ids(session, ids, (int64_t[]){ 3 }, 1, &err), &err);
+    assert_int_equal(att_session_start_ids(session, ids, (int64_t[]){ 4 }, 1, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "expected at most 3 source tokens, found 4");
+    att_session_free(session);
+    att_model_free(model);
+}
+
 static att_status use_session(void *context)
 {
     att_session *session;
@@ -349,7 +371,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     (void)state;
     att_model *const models[] = { seq2seq_rnn(), seq2seq_transformer() };
     for (int m = 0; m < 2; m++) {
-        assert_true(every_allocation_fails(use_session, models[m], 10000) > 5);
+        assert_true(every_arena_allocation_fails(use_session, models[m], 10000) > 5);
         att_model_free(models[m]);
     }
 }
@@ -364,6 +386,7 @@ int main(void)
         cmocka_unit_test(captions_start_from_image_features),
         cmocka_unit_test(an_ensemble_steps_with_the_mean_of_the_probabilities),
         cmocka_unit_test(tokens_rows_and_orders_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_source_longer_than_the_model_supports_is_refused),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,6 +81,8 @@ static void nan_scores_are_not_held(void **state)
     assert_int_equal(top.count, 2);
     assert_int_equal(top.items[0].token, 66);
     assert_int_equal(top.items[1].token, 3);
+    att_topk_push(&top, (att_candidate){ .score = NAN, .token = 9 });
+    assert_int_equal(top.count, 2);
 }
 
 int main(void)

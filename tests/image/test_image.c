@@ -311,6 +311,13 @@ static void a_center_crop_of_the_same_size_is_a_copy(void **state)
             assert_int_equal(square.pixels[(y * 21 + x) * 3 + 1], y);
         }
     att_image_free(&square);
+    static const int64_t wrong[] = { 0, -1, 65536, INT64_MAX };
+    for (size_t i = 0; i < ATT_COUNT(wrong); i++) {
+        assert_int_equal(att_image_center_crop(&square, &p, wrong[i], NULL), ATT_BAD_INPUT);
+        assert_null(square.pixels);
+    }
+    const att_image none = { 0 };
+    assert_int_equal(att_image_center_crop(&square, &none, 5, NULL), ATT_BAD_INPUT);
     att_image_free(&p);
 }
 

@@ -62,6 +62,10 @@ typedef struct ct2_options {
     const char *narrow;         /* a vector or matrix to make one row shorter */
     const char *extra;          /* an unknown variable to add */
     const char *no_scale;       /* a weight without its scale */
+    const char *short_scale;    /* a weight whose scale has two elements */
+    const char *zero_scale;     /* a weight whose scale is 0 */
+    const char *flat;           /* a matrix to write as a vector */
+    uint32_t positions;         /* rows of the position encodings of the encoder; 0: none */
     const char *kind;           /* NULL: TransformerSpec */
     unsigned version, revision; /* 0: 2 and 3 */
     bool no_heads;
@@ -110,7 +114,10 @@ static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const c
     unsigned item = row->columns > 0 ? options->item : 4;
     uint32_t rows = row->rows - (options->narrow && strcmp(options->narrow, row->name) == 0);
     uint32_t count = rows * (row->columns > 0 ? row->columns : 1);
-    ct2_head(out, row->name, rows, row->columns, item);
+    if (options->flat && strcmp(options->flat, row->name) == 0)
+        ct2_head(out, row->name, count, 0, item);
+    else
+        ct2_head(out, row->name, rows, row->columns, item);
     for (uint32_t i = 0; i < count; i++)
         if (item == 4)
             ct2_float(out, ct2_value(row->name, i));
@@ -119,9 +126,13 @@ static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const c
     if (item == 4 || (options->no_scale && strcmp(options->no_scale, row->name) == 0))
         return 1;
     snprintf(scale, sizeof scale, "%s_scale", row->name);
-    ct2_head(out, scale, item == 1 ? rows : 1, 0, 4); /* one per row, or one for all */
-    for (uint32_t i = 0; i < (item == 1 ? rows : 1); i++)
-        ct2_float(out, 64);
+    uint32_t scales = item == 1 ? rows : 1; /* one per row, or one for all */
+    if (options->short_scale && strcmp(options->short_scale, row->name) == 0)
+        scales = 2;
+    bool zero = options->zero_scale && strcmp(options->zero_scale, row->name) == 0;
+    ct2_head(out, scale, scales, 0, 4);
+    for (uint32_t i = 0; i < scales; i++)
+        ct2_float(out, zero ? 0 : 64);
     return 2;
 }
 
@@ -165,6 +176,10 @@ static inline uint32_t ct2_variables(att_string *out, const ct2_options *options
         put_number(out, 1, 4);
         put_number(out, 2, 1);
         count++;
+    }
+    if (options->positions > 0) {
+        const ct2_row encodings = { "encoder/position_encodings/encodings", options->positions, 4 };
+        count += ct2_variable(out, &encodings, &(ct2_options){ .item = 4 });
     }
     if (options->extra) {
         ct2_head(out, options->extra, 1, 0, 4);

@@ -5,6 +5,9 @@
 #include "import/ctranslate2.h"
 #include "tensor/files.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 static att_status convert_with_vocabulary(att_bundle **out, const att_string *bytes,
                                           const char *source, const char *target, att_error *err)
 {
@@ -177,6 +180,15 @@ static void unknown_and_invalid_files_are_refused_by_name(void **state)
         { { .item = 1, .no_scale = "decoder/layer_0/attention/linear_0/weight" },
           "the variable 'decoder/layer_0/attention/linear_0/weight' is quantized, but its scale "
           "'decoder/layer_0/attention/linear_0/weight_scale' is missing" },
+        { { .item = 1, .short_scale = "decoder/layer_0/attention/linear_0/weight" },
+          "the variable 'decoder/layer_0/attention/linear_0/weight_scale' has shape [2] and "
+          "elements of 4 bytes, expected one float or 4" },
+        { { .item = 2, .zero_scale = "decoder/layer_0/ffn/linear_0/weight" },
+          "the variable 'decoder/layer_0/ffn/linear_0/weight_scale' has a scale that is not "
+          "positive" },
+        { { .flat = "decoder/layer_0/ffn/linear_0/weight" },
+          "the variable 'decoder/layer_0/ffn/linear_0/weight' has shape [24], expected 2 "
+          "dimensions" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ct2_options options = rows[i].options;
@@ -276,11 +288,126 @@ static void a_variable_beyond_the_address_space_is_refused(void **state)
     att_string_free(&file);
 }
 
+/* A file with one variable, up to and including its head, which is invalid. */
+static void invalid_heads_of_variables_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t length;
+        unsigned rank, dimension, item, count;
+        const char *message;
+    } rows[] = {
+        { "weight", 6, 1, 2, 4, 2,
+          "the name of a variable at byte 32: expected one zero byte, at its end" },
+        { "we\0ght", 7, 1, 2, 4, 2,
+          "the name of a variable at byte 32: expected one zero byte, at its end" },
+        { "", 0, 1, 2, 4, 2,
+          "the name of a variable at byte 32: expected one zero byte, at its end" },
+        { "weight", 7, 9, 1, 4, 1, "the variable 'weight' has 9 dimensions, expected at most 8" },
+        { "weight", 7, 2, 3, 4, 6, "the variable 'weight' has shape [3, 3] but 6 elements" },
+        { "weight", 7, 8, UINT32_MAX, 4, 1, "the variable 'weight' has shape [4294967295, …" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_string file = { 0 };
+        put_number(&file, 2, 4);
+        ct2_name(&file, "TransformerSpec");
+        put_number(&file, 3, 4);
+        put_number(&file, 1, 4);
+        put_number(&file, rows[i].length, 2);
+        put(&file, rows[i].name, rows[i].length);
+        put_number(&file, rows[i].rank, 1);
+        for (unsigned d = 0; d < rows[i].rank; d++)
+            put_number(&file, rows[i].dimension, 4);
+        put_number(&file, rows[i].item, 1);
+        put_number(&file, rows[i].count, 4);
+        att_ct2_file read;
+        att_error err = { 0 };
+        assert_int_equal(att_ct2_read(&read, file.data, file.length, "model.bin", &err),
+                         ATT_BAD_INPUT);
+        assert_message(err.message, rows[i].message, rows[i].name);
+        att_string_free(&file);
+    }
+}
+
+static void positions_of_the_file_replace_the_sinusoids(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert(&(ct2_options){ .item = 4, .positions = 5 });
+    assert_int_equal(att_bundle_get(bundle, "source.positions")->shape[0], 5);
+    for (uint32_t p = 0; p < 5; p++)
+        assert_true(entry(bundle, "source.positions", p, 3) ==
+                    (double)ct2_value("encoder/position_encodings/encodings", p * 4 + 3));
+    assert_true(fabs(entry(bundle, "target.positions", 0, 0) - sin(1)) < 1e-7);
+    att_bundle_free(bundle);
+}
+
+static void write_file(const char *folder, const char *name, const char *data, size_t length)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static att_status import_folder(att_bundle **out, const char *folder, const char *tokens,
+                                att_error *err)
+{
+    char path[64];
+    const att_import_options options = { .size = sizeof options, .tokens = tokens };
+    snprintf(path, sizeof path, "%s/model.bin", folder);
+    return att_import(out, "ctranslate2", path, &options, err);
+}
+
+/* The vocabularies are files beside the model; a shared one is preferred. */
+static void a_model_is_imported_with_the_vocabularies_of_its_folder(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/attend-ct2-XXXXXX", path[64];
+    static const char *const files[] = { "model.bin", "source_vocabulary.txt",
+                                         "target_vocabulary.txt", "shared_vocabulary.txt" };
+    att_string model = ct2_model(&(ct2_options){ .item = 4 });
+    att_bundle *bundle;
+    att_error err = { 0 };
+    assert_non_null(mkdtemp(folder));
+    write_file(folder, files[0], model.data, model.length);
+    write_file(folder, files[1], CT2_SOURCE_WORDS, strlen(CT2_SOURCE_WORDS));
+    assert_int_equal(import_folder(&bundle, folder, NULL, &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.place, "/target_vocabulary.txt"));
+    write_file(folder, files[2], CT2_TARGET_WORDS, strlen(CT2_TARGET_WORDS));
+    for (int i = 0; i < 2; i++) {
+        if (import_folder(&bundle, folder, i == 0 ? "space" : "char", &err) != ATT_OK)
+            fail_msg("%s", err.message);
+        att_string file = { 0 };
+        att_model *loaded;
+        assert_int_equal(att_safetensors_write(&file, bundle, "m", NULL), ATT_OK);
+        assert_int_equal(att_model_read(&loaded, file.data, file.length, "m", NULL), ATT_OK);
+        assert_int_equal(att_model_vocab_size(loaded, ATT_SIDE_SOURCE), CT2_SOURCES);
+        att_model_free(loaded);
+        att_string_free(&file);
+        att_bundle_free(bundle);
+    }
+    assert_int_equal(import_folder(&bundle, folder, "bpe", &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "tokens is 'bpe', expected space or char");
+    write_file(folder, files[3], CT2_SOURCE_WORDS, strlen(CT2_SOURCE_WORDS));
+    assert_int_equal(import_folder(&bundle, folder, NULL, &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.place, "/shared_vocabulary.txt")); /* not of the target's size */
+    assert_null(bundle);
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+    att_string_free(&model);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     att_string file = ct2_model(&(ct2_options){ .item = 1 });
-    every_allocation_fails(convert_once, &file, 10000);
+    every_arena_allocation_fails(convert_once, &file, 10000);
     att_string_free(&file);
 }
 
@@ -291,6 +418,9 @@ int main(void)
         cmocka_unit_test(vocabularies_that_do_not_match_are_refused),
         cmocka_unit_test(a_file_truncated_anywhere_is_refused),
         cmocka_unit_test(a_variable_beyond_the_address_space_is_refused),
+        cmocka_unit_test(invalid_heads_of_variables_are_refused),
+        cmocka_unit_test(positions_of_the_file_replace_the_sinusoids),
+        cmocka_unit_test(a_model_is_imported_with_the_vocabularies_of_its_folder),
         cmocka_unit_test(matrices_are_transposed_and_vectors_copied),
         cmocka_unit_test(token_rows_follow_our_ids),
         cmocka_unit_test(positions_are_sines_before_cosines_and_count_from_one),

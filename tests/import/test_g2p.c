@@ -10,6 +10,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -194,7 +196,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     att_bundle *weights = arrays(-1, -1, NULL, ATT_F32);
-    every_allocation_fails(convert_once, weights, 10000);
+    every_arena_allocation_fails(convert_once, weights, 10000);
     att_bundle_free(weights);
 }
 
@@ -214,11 +216,38 @@ static void an_imported_model_gets_a_checksum(void **state)
     att_bundle_free(bundle);
 }
 
+/* The arrays are read by the same name from any file of arrays. */
+static void a_file_of_arrays_is_imported(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/attend-g2p-XXXXXX.safetensors";
+    int made = mkstemps(path, 12);
+    att_bundle *weights = arrays(-1, -1, NULL, ATT_F32), *expected = convert(), *bundle;
+    att_error err = { 0 };
+    assert_true(made >= 0 && close(made) == 0);
+    assert_int_equal(att_safetensors_save(weights, path, NULL), ATT_OK);
+    if (att_import(&bundle, "g2p", path, NULL, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(att_bundle_count(bundle), att_bundle_count(expected));
+    for (size_t i = 0; i < att_bundle_count(bundle); i++) {
+        const att_tensor *a = att_bundle_at(bundle, i), *b = att_bundle_at(expected, i);
+        assert_string_equal(att_bundle_name(bundle, i), att_bundle_name(expected, i));
+        assert_int_equal(att_tensor_count(a), att_tensor_count(b));
+        assert_memory_equal(a->data, b->data, (size_t)att_tensor_count(a) * sizeof(float));
+    }
+    assert_int_equal(unlink(path), 0);
+    att_bundle_free(weights);
+    assert_int_equal(att_import(&weights, "g2p", path, NULL, &err), ATT_BAD_INPUT);
+    att_bundle_free(bundle);
+    att_bundle_free(expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(an_imported_model_gets_a_checksum),
+        cmocka_unit_test(a_file_of_arrays_is_imported),
         cmocka_unit_test(matrices_are_transposed_and_both_biases_kept),
         cmocka_unit_test(token_rows_follow_our_ids),
         cmocka_unit_test(words_are_lowercased_and_end_in_an_end_token),

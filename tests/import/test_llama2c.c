@@ -200,7 +200,7 @@ static void every_allocation_may_fail(void **state)
     att_string weights = llama_weights(llama_header, false), tokens = llama_good_tokenizer();
     att_llama_bytes files[] = { { "model.bin", weights.data, weights.length },
                                 { "tokenizer.bin", tokens.data, tokens.length } };
-    every_allocation_fails(convert_once, files, 10000);
+    every_arena_allocation_fails(convert_once, files, 10000);
     att_string_free(&weights);
     att_string_free(&tokens);
 }

@@ -75,6 +75,10 @@ static void invalid_tokenizers_are_refused(void **state)
     memcpy(file.data + at, "<0x7F>", 6);
     assert_refused(&file, LLAMA_TOKENS, "token 10 is '<0x7F>', expected the byte <0x07>");
     att_string_free(&file);
+    file = llama_good_tokenizer();
+    file.data[file.length - 1] = '\0';
+    assert_refused(&file, LLAMA_TOKENS, "token 264 contains a zero byte");
+    att_string_free(&file);
 }
 
 int main(void)

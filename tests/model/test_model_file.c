@@ -221,6 +221,11 @@ static void another_format_or_architecture_or_malformed_metadata_is_refused(void
           "found the end of the text" },
         { "attend.import", "[]",
           "the metadata 'attend.import': expected an object, found an array" },
+        { "attend.temperature", "0", "its temperature is '0', expected a number above 0" },
+        { "attend.temperature", "-1.5", "its temperature is '-1.5', expected a number above 0" },
+        { "attend.temperature", "inf", "its temperature is 'inf', expected a number above 0" },
+        { "attend.temperature", "nan", "its temperature is 'nan', expected a number above 0" },
+        { "attend.temperature", "warm", "its temperature is 'warm', expected a number above 0" },
         { "attend.source_vocab", "{}",
           "the vocabulary: expected a string for \"tokens\", which is missing" },
     };
@@ -327,6 +332,11 @@ static void info_has_parameters_settings_and_training(void **state)
     att_bundle *bundle = bundle_of(&s);
     att_model *model;
     att_string out = { 0 };
+    assert_int_equal(att_bundle_meta_set(bundle, "attend.import",
+                                         "{\"format\":\"other\",\"tied\":true,\"biases\":false,"
+                                         "\"more\":{}}",
+                                         NULL),
+                     ATT_OK);
     assert_int_equal(att_model_from_bundle(&model, bundle, "m", NULL), ATT_OK);
     assert_int_equal(att_model_info(&out, model, false, NULL), ATT_OK);
     static const char *const lines[] = { "rnn model with ",
@@ -334,6 +344,9 @@ static void info_has_parameters_settings_and_training(void **state)
                                          "  steps                    3\n",
                                          "  loss                     0.25\n",
                                          "  attention                dot\n",
+                                         "  format                   other\n",
+                                         "  tied                     yes\n",
+                                         "  biases                   no\n",
                                          "  decoder.0.u ",
                                          "[10, 40]\n" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
@@ -341,8 +354,7 @@ static void info_has_parameters_settings_and_training(void **state)
             fail_msg("no \"%s\" in:\n%s", lines[i], out.data);
     out.length = 0;
     assert_int_equal(att_model_info(&out, model, true, NULL), ATT_OK);
-    assert_non_null(
-        strstr(out.data, "\"training\":{\"steps\":3,\"loss\":0.25},\"import\":null}\n"));
+    assert_non_null(strstr(out.data, "\"training\":{\"steps\":3,\"loss\":0.25},\"import\":{"));
     assert_non_null(
         strstr(out.data, "{\"format\":2,\"architecture\":\"rnn\",\"type\":\"seq2seq\","));
     assert_non_null(strstr(out.data, "{\"name\":\"decoder.0.u\",\"shape\":[10,40]}"));
@@ -368,7 +380,7 @@ static void every_failing_allocation_of_loading_is_reported_and_leaks_nothing(vo
     scene s;
     scene_new(&s, NULL, 0);
     assert_int_equal(att_model_save(s.model, path, NULL), ATT_OK);
-    assert_true(every_allocation_fails(load_model, path, 10000) > 20);
+    assert_true(every_arena_allocation_fails(load_model, path, 10000) > 20);
     scene_free(&s);
 }
 

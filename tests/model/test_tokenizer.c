@@ -143,7 +143,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     att_model *model = words_model();
-    assert_true(every_allocation_fails(write_read_and_encode, model, 10000) > 20);
+    assert_true(every_arena_allocation_fails(write_read_and_encode, model, 10000) > 20);
     att_model_free(model);
 }
 

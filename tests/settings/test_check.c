@@ -181,6 +181,22 @@ static void what_a_model_brought_contradicts_nothing(void **state)
     att_settings_free(settings);
 }
 
+/* A checkpoint could, and the run would generate text with a classifier. */
+static void a_checkpoint_of_a_classifier_cannot_ask_for_bleu(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of("classify");
+    att_error err = { 0 };
+    set(settings, "train", "f");
+    assert_int_equal(att_settings_check(settings, NULL), ATT_OK);
+    assert_int_equal(att_settings_set_from(settings, "best-metric", "bleu", ATT_FROM_MODEL, NULL),
+                     ATT_OK);
+    assert_int_equal(att_settings_check(settings, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "best-metric bleu contradicts task classify: a classifier "
+                                     "generates no text");
+    att_settings_free(settings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +210,7 @@ int main(void)
         cmocka_unit_test(settings_of_a_missing_part_are_refused),
         cmocka_unit_test(numbers_out_of_order_are_refused),
         cmocka_unit_test(what_a_model_brought_contradicts_nothing),
+        cmocka_unit_test(a_checkpoint_of_a_classifier_cannot_ask_for_bleu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

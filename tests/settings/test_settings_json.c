@@ -117,7 +117,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     att_settings *settings = settings_of("sort");
     set(settings, "alphabet", "abc");
-    every_allocation_fails(to_json_and_back, settings, 1000);
+    every_arena_allocation_fails(to_json_and_back, settings, 1000);
     att_settings_free(settings);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/cpu.h"
+#include "base/sha256.h"
 #include "failing_memory.h"
 #include "tensor/bundle.h"
 #include "tensor/tensor.h"
@@ -118,6 +119,38 @@ static void changed_metadata_is_refused_as_the_header(void **state)
         assert_string_equal(err.message, message);
         att_string_free(&file);
     }
+}
+
+/* Computes the digest of a changed header anew, as a forger would. */
+static void sign_header(att_string *file)
+{
+    static const char key[] = "\\\"header\\\":\\\"";
+    char *at = NULL, zeros[ATT_SHA256_HEX_SIZE], hex[ATT_SHA256_HEX_SIZE];
+    att_sha256 hash;
+    for (size_t i = 0; i + sizeof key < data_start(file) && !at; i++)
+        if (memcmp(file->data + i, key, sizeof key - 1) == 0)
+            at = file->data + i + sizeof key - 1;
+    assert_non_null(at);
+    memset(zeros, '0', sizeof zeros);
+    memcpy(at, zeros, ATT_SHA256_HEX_SIZE - 1);
+    att_sha256_begin(&hash);
+    att_sha256_add(&hash, file->data, data_start(file));
+    att_sha256_end_hex(&hash, hex);
+    memcpy(at, hex, ATT_SHA256_HEX_SIZE - 1);
+}
+
+static void a_tensor_without_a_digest_is_refused_by_name(void **state)
+{
+    (void)state;
+    att_string file = make_file("2");
+    att_error err = { 0 };
+    sign_header(&file);
+    assert_int_equal(read_file(&file, NULL), ATT_OK); /* nothing was changed yet */
+    replace_once(&file, "\\\"wide\\\"", "\\\"vide\\\"");
+    sign_header(&file);
+    assert_int_equal(read_file(&file, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "the metadata 'attend.checksum' lacks the tensor 'wide'");
+    att_string_free(&file);
 }
 
 static void a_checksum_under_another_key_is_refused(void **state)
@@ -275,6 +308,7 @@ int main(void)
         cmocka_unit_test(every_flipped_bit_is_refused),
         cmocka_unit_test(changed_metadata_is_refused_as_the_header),
         cmocka_unit_test(a_checksum_under_another_key_is_refused),
+        cmocka_unit_test(a_tensor_without_a_digest_is_refused_by_name),
         cmocka_unit_test(files_of_other_programs_get_no_checksum_and_are_read),
         cmocka_unit_test(a_malformed_checksum_is_refused),
         cmocka_unit_test(a_loaded_bundle_is_saved_with_its_own_checksum),

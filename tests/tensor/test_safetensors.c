@@ -528,8 +528,8 @@ static att_status read_golden(void *context)
 static void every_allocation_of_reading_may_fail(void **state)
 {
     (void)state;
-    every_allocation_fails(read_golden, GOLDEN("every_type.safetensors"), 1000);
-    every_allocation_fails(read_golden, GOLDEN("ours.safetensors"), 1000);
+    every_arena_allocation_fails(read_golden, GOLDEN("every_type.safetensors"), 1000);
+    every_arena_allocation_fails(read_golden, GOLDEN("ours.safetensors"), 1000);
 }
 
 static att_status write_bundle(void *context)
@@ -541,7 +541,7 @@ static void every_allocation_of_writing_may_fail(void **state)
 {
     (void)state;
     att_bundle *bundle = load(GOLDEN("ours.safetensors"));
-    every_allocation_fails(write_bundle, bundle, 1000);
+    every_arena_allocation_fails(write_bundle, bundle, 1000);
     assert_same_bytes(temporary, GOLDEN("ours.safetensors"));
     att_bundle_free(bundle);
 }

@@ -279,6 +279,34 @@ static void a_copy_converts_and_rounds_once(void **state)
     att_tensor_free(&copy);
 }
 
+static void elements_of_every_type_are_set_and_got(void **state)
+{
+    (void)state;
+    static const struct {
+        att_dtype dtype;
+        double third; /* 1/3 rounded once */
+    } rows[] = { { ATT_F32, (double)(1.0f / 3) },
+                 { ATT_F64, 1.0 / 3 },
+                 { ATT_F16, 0.333251953125 },
+                 { ATT_BF16, 0.333984375 } };
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
+        uint64_t data[4] = { 0 };
+        att_tensor view = att_tensor_view(data, rows[i].dtype, 1, SHAPE(4));
+        att_tensor_set(&view, SHAPE(1), 1.0 / 3);
+        att_tensor_set(&view, SHAPE(2), -2.5);
+        assert_true(att_tensor_get(&view, SHAPE(0)) == 0);
+        assert_true(att_tensor_get(&view, SHAPE(1)) == rows[i].third);
+        assert_true(att_tensor_get(&view, SHAPE(2)) == -2.5);
+        assert_true(att_tensor_get(&view, SHAPE(3)) == 0);
+        att_error err = { 0 };
+        bool wide = rows[i].dtype == ATT_F32 || rows[i].dtype == ATT_F64;
+        assert_int_equal(att_tensor_check_float("call", "x", &view, &err),
+                         wide ? ATT_OK : ATT_BAD_INPUT);
+        if (!wide)
+            assert_non_null(strstr(err.message, "x: expected float32 or float64, found "));
+    }
+}
+
 static void an_empty_tensor_and_a_scalar_can_be_copied(void **state)
 {
     (void)state;
@@ -347,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_view_too_large_to_count_is_refused_not_wrapped),
         cmocka_unit_test(a_view_of_no_tensors_shape_is_cleared),
         cmocka_unit_test(a_copy_converts_and_rounds_once),
+        cmocka_unit_test(elements_of_every_type_are_set_and_got),
         cmocka_unit_test(an_empty_tensor_and_a_scalar_can_be_copied),
         cmocka_unit_test(a_copy_without_memory_leaves_nothing_behind),
     };

@@ -526,7 +526,7 @@ static att_status learn_and_apply(void *context)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    every_allocation_fails(learn_and_apply, NULL, 200);
+    every_arena_allocation_fails(learn_and_apply, NULL, 2000);
 }
 
 int main(void)

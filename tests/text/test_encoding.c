@@ -381,7 +381,7 @@ static void running_out_of_memory_leaves_nothing_behind(void **state)
     (void)state;
     att_vocab *both[] = { characters(true), bytes() };
     for (int i = 0; i < 2; i++) {
-        every_allocation_fails(encode_text, both[i], 100);
+        every_arena_allocation_fails(encode_text, both[i], 100);
         att_vocab_free(both[i]);
     }
 }

@@ -250,6 +250,27 @@ static void a_line_that_is_not_text_is_refused(void **state)
     att_vocab_free(vocab);
 }
 
+static void bytes_and_bpe_are_not_made_of_a_list_of_tokens(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = { "a", "b" };
+    static const struct {
+        att_tokenizer_kind kind;
+        const char *message;
+    } rows[] = {
+        { ATT_TOKENIZER_BYTE, "a vocabulary of bytes takes no list of tokens" },
+        { ATT_TOKENIZER_BPE, "BPE is learned from text: a list of tokens is not enough" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_vocab *vocab;
+        att_error err = { 0 };
+        assert_int_equal(att_vocab_from_tokens(&vocab, rows[i].kind, false, tokens, 2, &err),
+                         ATT_BAD_INPUT);
+        assert_null(vocab);
+        assert_string_equal(err.message, rows[i].message);
+    }
+}
+
 static void a_vocabulary_is_restored_from_json(void **state)
 {
     (void)state;
@@ -350,7 +371,7 @@ static att_status build_one(void *context)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    every_allocation_fails(build_one, NULL, 30);
+    every_arena_allocation_fails(build_one, NULL, 30);
 }
 
 static att_status read_json(void *context)
@@ -382,10 +403,10 @@ static void every_allocation_of_reading_and_writing_may_fail(void **state)
     for (size_t i = 0; i < ATT_COUNT(texts); i++) {
         char json[128];
         strcpy(json, texts[i]);
-        every_allocation_fails(read_json, json, 2000);
+        every_arena_allocation_fails(read_json, json, 2000);
         att_vocab *vocab;
         assert_int_equal(att_vocab_from_json(&vocab, json, "m", NULL), ATT_OK);
-        every_allocation_fails(write_json, vocab, 100);
+        every_arena_allocation_fails(write_json, vocab, 100);
         att_vocab_free(vocab);
     }
 }
@@ -406,6 +427,7 @@ int main(void)
         cmocka_unit_test(thousands_of_tokens_are_found),
         cmocka_unit_test(an_empty_vocabulary_knows_nothing),
         cmocka_unit_test(a_line_that_is_not_text_is_refused),
+        cmocka_unit_test(bytes_and_bpe_are_not_made_of_a_list_of_tokens),
         cmocka_unit_test(a_vocabulary_is_restored_from_json),
         cmocka_unit_test(a_damaged_vocabulary_is_refused),
         cmocka_unit_test(every_allocation_may_fail),

@@ -191,12 +191,13 @@ static void captions_may_be_of_bpe_tokens(void **state)
     att_data data;
     att_error err = { 0 };
     att_string text = { 0 };
-    assert_int_equal(att_settings_set(settings, "tokens", "bpe", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(settings, "target-tokens", "bpe", NULL), ATT_OK);
     assert_int_equal(att_settings_set(settings, "bpe-merges", "3", NULL), ATT_OK);
     if (att_data_load(&data, settings, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     assert_int_equal(data.train.pairs, 3);
     assert_int_equal(att_corpus_image(&data.train, 1), 0);
+    assert_int_equal(att_vocab_tokenizer_kind(data.target_vocab), ATT_TOKENIZER_BPE);
     const int64_t *at = data.train.target.offsets;
     assert_int_equal(att_vocab_decode(data.target_vocab, &text, data.train.target.ids + at[0],
                                       (size_t)(at[1] - at[0])),

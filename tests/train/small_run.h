@@ -214,4 +214,22 @@ static inline void folders_equal(const char *a, const char *b, const char *conte
     }
 }
 
+/* Trains small_lm_new() in a new folder for so many steps (0: to the end) and saves its
+ * model and checkpoint there. Returns 0, or -1 if it failed: for the set-up of a group of tests. */
+static inline int small_lm_train(char *folder, int64_t steps)
+{
+    att_training *training;
+    folder_new(folder);
+    att_settings *settings = small_lm_new(folder, "rnn");
+    att_status status = att_training_new(&training, settings, NULL, NULL);
+    if (status == ATT_OK)
+        status = steps > 0 ? att_training_advance(training, steps, NULL, NULL, NULL)
+                           : att_training_run(training, NULL, NULL, NULL);
+    if (status == ATT_OK)
+        status = att_training_save(training, NULL);
+    att_training_free(training);
+    att_settings_free(settings);
+    return status == ATT_OK ? 0 : -1;
+}
+
 #endif

@@ -11,18 +11,7 @@ static char folder[64];
 static int train(void **state)
 {
     (void)state;
-    att_training *training;
-    att_error err = { 0 };
-    folder_new(folder);
-    att_settings *settings = small_lm_new(folder, "rnn");
-    att_status status = att_training_new(&training, settings, NULL, &err);
-    if (status == ATT_OK)
-        status = att_training_run(training, NULL, NULL, &err);
-    if (status == ATT_OK)
-        status = att_training_save(training, &err);
-    att_training_free(training);
-    att_settings_free(settings);
-    return status == ATT_OK ? 0 : -1;
+    return small_lm_train(folder, 0);
 }
 
 static int remove_all(void **state)

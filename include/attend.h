@@ -785,8 +785,8 @@ typedef enum att_length_norm {
 typedef enum att_beam_stop {
     ATT_BEAM_STOP_HEURISTIC, /* as many outputs as the beam size have ended, and the best live
                                 hypothesis, as if it ended next, ranks after the n_best kept */
-    ATT_BEAM_STOP_EXACT, /* no live hypothesis can rank before them, however it continues: with a
-                            length norm this is mostly at max_output_length, and slow */
+    ATT_BEAM_STOP_EXACT,     /* no live hypothesis can rank before them, however it continues up to
+                                max_output_length: slower, and rarely another output */
 } att_beam_stop;
 
 /* Options of decoding. The default is greedy decoding: the most probable token at each step. A

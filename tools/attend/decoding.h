@@ -37,7 +37,7 @@ extern const char *const length_norm_choices[], *const beam_stop_choices[];
                  .min = 1, .max = 1000, .model_types = WRITES),                                    \
         DECODING_ROW(TYPE, "beam-stop", CHOICE, beam_stop, "WORD",                                 \
                      "when beam search ends: heuristic (default), once no unfinished output is "   \
-                     "likely to score higher, or exact, once none can, which is slow",             \
+                     "likely to score higher, or exact, once none can, which takes longer",        \
                      .choices = beam_stop_choices, .model_types = WRITES),                         \
         DECODING_ROW(TYPE, "length-norm", CHOICE, length_norm, "WORD",                             \
                      "length normalization of hypothesis scores: mean (default), gnmt or none",    \

@@ -781,6 +781,14 @@ typedef enum att_length_norm {
     ATT_LENGTH_NONE, /* 1 */
 } att_length_norm;
 
+/* When a beam search ends. Either way no output scores below that of greedy decoding. */
+typedef enum att_beam_stop {
+    ATT_BEAM_STOP_HEURISTIC, /* as many outputs as the beam size have ended, and the best live
+                                hypothesis, as if it ended next, ranks after the n_best kept */
+    ATT_BEAM_STOP_EXACT,     /* no live hypothesis can rank before them, however it continues up to
+                                max_output_length: slower, and rarely another output */
+} att_beam_stop;
+
 /* Options of decoding. The default is greedy decoding: the most probable token at each step. A
  * negative number (except length_penalty), or a top_p above 1, is ATT_BAD_INPUT. */
 typedef struct att_decoding_options {
@@ -804,6 +812,7 @@ typedef struct att_decoding_options {
     att_model *const *ensemble; /* [ensemble_count] further models, with equal vocabularies: the
  probability of a token is the mean over all models */
     size_t ensemble_count;
+    att_beam_stop beam_stop;
 } att_decoding_options;
 /* What happens to a line with more than max_input_length tokens. */
 typedef enum att_input_overflow { ATT_OVERFLOW_REFUSE, ATT_OVERFLOW_TRUNCATE } att_input_overflow;

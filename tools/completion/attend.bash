@@ -137,6 +137,7 @@ _attend_value() {
     'run --prefix') ;;
     'run --prefixes') _attend_files '' ;;
     'run --beam') ;;
+    'run --beam-stop') _attend_words 'heuristic exact' ;;
     'run --length-norm') _attend_words 'mean gnmt none' ;;
     'run --length-penalty') ;;
     'run --coverage-penalty') ;;
@@ -160,6 +161,7 @@ _attend_value() {
     'eval --bootstrap-samples') ;;
     'eval --features') _attend_files '' ;;
     'eval --beam') ;;
+    'eval --beam-stop') _attend_words 'heuristic exact' ;;
     'eval --length-norm') _attend_words 'mean gnmt none' ;;
     'eval --length-penalty') ;;
     'eval --coverage-penalty') ;;
@@ -173,11 +175,11 @@ _attend_value() {
     'eval --top-p') ;;
     'eval --seed') ;;
     'eval --ensemble') _attend_files 'safetensors' ;;
-    'eval --max-input-length') ;;
     'score --max-input-length') ;;
     'score --ensemble') _attend_files 'safetensors' ;;
     'show --target' | 'show -t') ;;
     'show --beam') ;;
+    'show --beam-stop') _attend_words 'heuristic exact' ;;
     'show --length-norm') _attend_words 'mean gnmt none' ;;
     'show --length-penalty') ;;
     'show --coverage-penalty') ;;
@@ -272,35 +274,35 @@ _attend_options() {
             --raw --attention --heads --score
             --alignments --n-best --replace-unknown --layer
             --head --image-encoder --recorded-data --prefix
-            --prefixes --beam --length-norm --length-penalty
-            --coverage-penalty --no-repeat-ngram --min-output-length --max-output-length
-            --min-length-ratio --max-length-ratio --sample --temperature
-            --top-k --top-p --seed --ensemble
-            --max-input-length --input-overflow --batch-size'
+            --prefixes --beam --beam-stop --length-norm
+            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
+            --max-output-length --min-length-ratio --max-length-ratio --sample
+            --temperature --top-k --top-p --seed
+            --ensemble --max-input-length --input-overflow --batch-size'
         ;;
     eval)
         _attend_words '--help --json --hyp --ref
             --metric --tokenizer --lowercase --bootstrap-samples
-            --features --recorded-data --beam --length-norm
-            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
-            --max-output-length --min-length-ratio --max-length-ratio --sample
-            --temperature --top-k --top-p --seed
-            --ensemble --max-input-length'
+            --features --recorded-data --beam --beam-stop
+            --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
+            --min-output-length --max-output-length --min-length-ratio --max-length-ratio
+            --sample --temperature --top-k --top-p
+            --seed --ensemble'
         ;;
     score)
         _attend_words '--help --json --max-input-length --ensemble'
         ;;
     show)
-        _attend_words '--help --target --beam --length-norm
-            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
-            --max-output-length --min-length-ratio --max-length-ratio --sample
-            --temperature --top-k --top-p --seed
-            --ensemble --part --layer --head
-            --heads --cell --signal --gradients
-            --compare --json --svg --png
-            --pdf --scale --html --digits
-            --color --ascii --quiet --image-index
-            --image-encoder --features --recorded-data'
+        _attend_words '--help --target --beam --beam-stop
+            --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
+            --min-output-length --max-output-length --min-length-ratio --max-length-ratio
+            --sample --temperature --top-k --top-p
+            --seed --ensemble --part --layer
+            --head --heads --cell --signal
+            --gradients --compare --json --svg
+            --png --pdf --scale --html
+            --digits --color --ascii --quiet
+            --image-index --image-encoder --features --recorded-data'
         ;;
     cells)
         _attend_words '--help --text --html --json

@@ -219,7 +219,7 @@ static att_status read_valid(att_corpus *out, caption_corpus *from, const att_se
     return status;
 }
 
-static att_status load_captions(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_captions(att_data *out, att_settings *settings, att_error *err)
 {
     ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
                           settings->lowercase, err));

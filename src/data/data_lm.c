@@ -171,7 +171,7 @@ static att_status load_slices(att_data *out, struct att_text_file files[2],
     return ATT_OK;
 }
 
-static att_status load_text(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_text(att_data *out, att_settings *settings, att_error *err)
 {
     ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->tokens,
                           settings->lowercase, err));

@@ -5,7 +5,7 @@
 #include "data/data.h"
 
 typedef struct att_data_loader {
-    att_status (*load)(att_data *out, const att_settings *settings, att_error *err);
+    att_status (*load)(att_data *out, att_settings *settings, att_error *err);
     att_status (*read)(att_corpus *out, const att_data_read_options *options, att_error *err);
     att_status (*batches)(att_batches **out, const att_corpus *corpus, const att_settings *settings,
                           int64_t tokens, uint64_t seed, att_error *err);

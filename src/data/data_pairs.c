@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "data/data_choices.h"
 #include "data/synthetic_strings.h"
 
 #include <stdlib.h>
@@ -177,9 +178,10 @@ static void free_corpora(pair_corpora *from)
     att_pair_text_free(&from->valid);
 }
 
-static att_status load(att_data *out, pair_corpora *from, const att_settings *settings,
-                       att_error *err)
+static att_status load(att_data *out, pair_corpora *from, att_settings *settings, att_error *err)
 {
+    ATT_TRY(get_corpora(from, settings, err));
+    ATT_TRY(att_data_choose_tokens(out, settings, &from->train, err));
     bool lower = settings->lowercase, labels = out->model_type == ATT_MODEL_CLASSIFIER;
     ATT_TRY(
         att_vocab_new(&out->source_vocab, (att_tokenizer_kind)settings->source_tokens, lower, err));
@@ -188,8 +190,8 @@ static att_status load(att_data *out, pair_corpora *from, const att_settings *se
     else
         ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
                               lower && !labels, err));
-    ATT_TRY(get_corpora(from, settings, err));
     ATT_TRY(read_train(out, from, settings, err));
+    ATT_TRY(att_data_choose_batch(out, settings, err));
     bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU;
     ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,
                        err));
@@ -197,7 +199,7 @@ static att_status load(att_data *out, pair_corpora *from, const att_settings *se
     return count_overlap(out, err);
 }
 
-static att_status load_pairs(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_pairs(att_data *out, att_settings *settings, att_error *err)
 {
     pair_corpora from = { 0 };
     att_status status = load(out, &from, settings, err);
@@ -249,7 +251,7 @@ static att_status batch_pairs(att_batches **out, const att_corpus *corpus,
 
 /* ---- classifiers: targets are labels */
 
-static att_status load_labels(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_labels(att_data *out, att_settings *settings, att_error *err)
 {
     ATT_TRY(load_pairs(out, settings, err));
     int32_t labels = att_vocab_size(out->target_vocab) - ATT_ID_FIRST;

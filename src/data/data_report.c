@@ -166,6 +166,8 @@ att_status att_seq2seq_data_report(att_string *out, const att_data *data)
                                       &valid->source, data->train.pairs));
     ATT_TRY(att_sequence_stats_report(out, "target", data->target_vocab, &train->target,
                                       &valid->target, data->train.pairs));
+    if (data->choices.length > 0)
+        ATT_TRY(att_string_append(out, data->choices.data, data->choices.length));
     ATT_TRY(att_corpus_warnings(out, "training", &data->train));
     ATT_TRY(att_corpus_warnings(out, "validation", &data->valid));
     return report_overlap(out, data);

@@ -12,6 +12,7 @@ typedef struct att_data {
                                              * for language models and captions */
     att_corpus train, valid;
     int64_t held_out;            /* pairs of `valid` that were held out of the training file */
+    bool valid_in_train;         /* `valid` is a part of `train`: nothing was to be held out */
     int64_t overlapping_sources; /* pairs of `valid` whose source is also in `train` */
     att_string choices; /* settings that were chosen by the data, and why: for the report */
 } att_data;

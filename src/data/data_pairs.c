@@ -121,8 +121,15 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
     att_pair_read_options options = read_options(from, settings, source, target);
     options.keep_target_text = keep_text;
     options.read_valid = from->valid_from_train;
+    if (from->valid_from_train)
+        options.valid_fraction = att_data_valid_part(settings);
     const att_pair_text *valid = from->valid_from_train ? &from->train : &from->valid;
     ATT_TRY(att_corpus_read(out, valid, &options, err));
+    if (from->valid_from_train && settings->valid_fraction == 0 && out->pairs == 0) {
+        att_corpus_free(out);
+        options.valid_fraction = 1; /* so few pairs that a sample has none: all of them */
+        ATT_TRY(att_corpus_read(out, valid, &options, err));
+    }
     if (from->valid_from_train && out->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid),
                         "is too small: valid-fraction %g holds out no %s; give valid",
@@ -195,8 +202,9 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
     bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU;
     ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,
                        err));
-    out->held_out = from->valid_from_train ? out->valid.pairs : 0;
-    return count_overlap(out, err);
+    out->valid_in_train = from->valid_from_train && settings->valid_fraction == 0;
+    out->held_out = from->valid_from_train && !out->valid_in_train ? out->valid.pairs : 0;
+    return out->valid_in_train ? ATT_OK : count_overlap(out, err);
 }
 
 static att_status load_pairs(att_data *out, att_settings *settings, att_error *err)

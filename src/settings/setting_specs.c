@@ -127,7 +127,7 @@ const att_setting_spec att_setting_specs[] = {
          "validation target sentences, one per line, parallel to --valid-source"),
     REAL("data", "valid-fraction", valid_fraction, FROM_FILES, "0.05", 0, 0.5, "PART",
          "fraction of the training data held out for validation if --valid is not given; for lm "
-         "the end of the text"),
+         "the end of the text; 0: train on all, validate on a sample of it"),
     TEXT("data", "guided-alignment", guided_alignment, GUIDED_ALIGNMENT, NULL, "FILE",
          "word alignments for guided alignment: one line of i-j pairs (0-0 1-2 …) per training "
          "pair"),

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "data/data_choices.h"
 #include "data/synthetic_strings.h"
 
 #include <stdlib.h>
@@ -120,8 +121,15 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
     att_pair_read_options options = read_options(from, settings, source, target);
     options.keep_target_text = keep_text;
     options.read_valid = from->valid_from_train;
+    if (from->valid_from_train)
+        options.valid_fraction = att_data_valid_part(settings);
     const att_pair_text *valid = from->valid_from_train ? &from->train : &from->valid;
     ATT_TRY(att_corpus_read(out, valid, &options, err));
+    if (from->valid_from_train && settings->valid_fraction == 0 && out->pairs == 0) {
+        att_corpus_free(out);
+        options.valid_fraction = 1; /* so few pairs that a sample has none: all of them */
+        ATT_TRY(att_corpus_read(out, valid, &options, err));
+    }
     if (from->valid_from_train && out->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid),
                         "is too small: valid-fraction %g holds out no %s; give valid",
@@ -177,9 +185,10 @@ static void free_corpora(pair_corpora *from)
     att_pair_text_free(&from->valid);
 }
 
-static att_status load(att_data *out, pair_corpora *from, const att_settings *settings,
-                       att_error *err)
+static att_status load(att_data *out, pair_corpora *from, att_settings *settings, att_error *err)
 {
+    ATT_TRY(get_corpora(from, settings, err));
+    ATT_TRY(att_data_choose_tokens(out, settings, &from->train, err));
     bool lower = settings->lowercase, labels = out->model_type == ATT_MODEL_CLASSIFIER;
     ATT_TRY(
         att_vocab_new(&out->source_vocab, (att_tokenizer_kind)settings->source_tokens, lower, err));
@@ -188,16 +197,17 @@ static att_status load(att_data *out, pair_corpora *from, const att_settings *se
     else
         ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
                               lower && !labels, err));
-    ATT_TRY(get_corpora(from, settings, err));
     ATT_TRY(read_train(out, from, settings, err));
+    ATT_TRY(att_data_choose_batch(out, settings, err));
     bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU;
     ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,
                        err));
-    out->held_out = from->valid_from_train ? out->valid.pairs : 0;
-    return count_overlap(out, err);
+    out->valid_in_train = from->valid_from_train && settings->valid_fraction == 0;
+    out->held_out = from->valid_from_train && !out->valid_in_train ? out->valid.pairs : 0;
+    return out->valid_in_train ? ATT_OK : count_overlap(out, err);
 }
 
-static att_status load_pairs(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_pairs(att_data *out, att_settings *settings, att_error *err)
 {
     pair_corpora from = { 0 };
     att_status status = load(out, &from, settings, err);
@@ -249,7 +259,7 @@ static att_status batch_pairs(att_batches **out, const att_corpus *corpus,
 
 /* ---- classifiers: targets are labels */
 
-static att_status load_labels(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_labels(att_data *out, att_settings *settings, att_error *err)
 {
     ATT_TRY(load_pairs(out, settings, err));
     int32_t labels = att_vocab_size(out->target_vocab) - ATT_ID_FIRST;

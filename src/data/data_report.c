@@ -107,13 +107,20 @@ static att_status report_overlap(att_string *out, const att_data *data)
                              percent(data->overlapping_sources, data->valid.pairs));
 }
 
+att_status att_data_report_split(att_string *out, const att_data *data)
+{
+    if (data->held_out == 0 && !data->valid_in_train)
+        return ATT_OK;
+    out->length--; /* the newline: the line continues */
+    return att_string_puts(out, data->valid_in_train
+                                    ? ", a sample of the training data: nothing is held out\n"
+                                    : ", held out of the training data\n");
+}
+
 static att_status report_validation(att_string *out, const att_data *data)
 {
     ATT_TRY(report_pairs(out, "validation", &data->valid));
-    if (data->held_out == 0)
-        return ATT_OK;
-    out->length--; /* the newline: the line continues */
-    return att_string_puts(out, ", held out of the training data\n");
+    return att_data_report_split(out, data);
 }
 
 /* ---- classification data */
@@ -143,10 +150,7 @@ att_status att_classifier_data_report(att_string *out, const att_data *data)
 {
     ATT_TRY(report_sentences(out, "training", &data->train));
     ATT_TRY(report_sentences(out, "validation", &data->valid));
-    if (data->held_out > 0) {
-        out->length--; /* the newline: the line continues */
-        ATT_TRY(att_string_puts(out, ", held out of the training data\n"));
-    }
+    ATT_TRY(att_data_report_split(out, data));
     ATT_TRY(att_sequence_stats_report(out, "tokens", data->source_vocab, &data->train.stats.source,
                                       &data->valid.stats.source, data->train.pairs));
     ATT_TRY(report_labels(out, data));
@@ -166,6 +170,8 @@ att_status att_seq2seq_data_report(att_string *out, const att_data *data)
                                       &valid->source, data->train.pairs));
     ATT_TRY(att_sequence_stats_report(out, "target", data->target_vocab, &train->target,
                                       &valid->target, data->train.pairs));
+    if (data->choices.length > 0)
+        ATT_TRY(att_string_append(out, data->choices.data, data->choices.length));
     ATT_TRY(att_corpus_warnings(out, "training", &data->train));
     ATT_TRY(att_corpus_warnings(out, "validation", &data->valid));
     return report_overlap(out, data);

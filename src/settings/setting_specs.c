@@ -127,7 +127,7 @@ const att_setting_spec att_setting_specs[] = {
          "validation target sentences, one per line, parallel to --valid-source"),
     REAL("data", "valid-fraction", valid_fraction, FROM_FILES, "0.05", 0, 0.5, "PART",
          "fraction of the training data held out for validation if --valid is not given; for lm "
-         "the end of the text"),
+         "the end of the text; 0: train on all, validate on a sample of it"),
     TEXT("data", "guided-alignment", guided_alignment, GUIDED_ALIGNMENT, NULL, "FILE",
          "word alignments for guided alignment: one line of i-j pairs (0-0 1-2 …) per training "
          "pair"),
@@ -171,15 +171,14 @@ const att_setting_spec att_setting_specs[] = {
     INTEGER("synthetic", "valid-count", valid_count, SYNTHETIC, "1000", 1, 1e8, "N",
             "number of synthetic validation examples; none of them is in the training data"),
 
-    CHOICE(
-        "tokens", "source-tokens", source_tokens, TSV_FILES, "char", att_tokenizer_kind_names,
-        "HOW",
-        "tokenization of the source: characters, words, BPE, bytes, whitespace-separated, or the "
-        "whole line"),
+    CHOICE("tokens", "source-tokens", source_tokens, TSV_FILES, "char", att_tokenizer_kind_names,
+           "HOW",
+           "tokenization of the source: characters, words, BPE, bytes, code points, "
+           "whitespace-separated, or the whole line; for pairs chosen by the data"),
     CHOICE("tokens", "target-tokens", target_tokens, TARGET_TOKENS, "char",
            att_tokenizer_kind_names, "HOW", "tokenization of the target, as --source-tokens"),
     CHOICE("tokens", "tokens", tokens, LM, "char", att_document_tokenizer_names, "HOW",
-           "tokenization of the text: characters, words, BPE or bytes"),
+           "tokenization of the text: characters, words, BPE, bytes or code points"),
     INTEGER("tokens", "bpe-merges", bpe_merges, FROM_FILES, "8000", 0, 1e6, "N",
             "number of BPE merges to learn; characters and bytes are added to the vocabulary"),
     FLAG("tokens", "joint", joint, PAIR_FILES, "no",

@@ -221,6 +221,12 @@ bool att_settings_is_given(const att_settings *settings, const char *key)
     return row >= 0 && settings->origin[row] >= ATT_FROM_CONFIG;
 }
 
+bool att_settings_is_open(const att_settings *settings, const char *key)
+{
+    int row = att_setting_spec_find(key);
+    return row >= 0 && settings->origin[row] <= ATT_FROM_DATA;
+}
+
 bool att_settings_uses_files(const att_settings *settings)
 {
     return ATT_TASKS_TSV_FILES >> settings->task & 1;

@@ -107,6 +107,7 @@ typedef enum att_best_metric {
 /* Where a value came from. A later origin in this list overrides an earlier one. */
 typedef enum att_setting_origin {
     ATT_FROM_DEFAULT,
+    ATT_FROM_DATA, /* chosen by the training data: data/data_choices.h */
     ATT_FROM_MODEL,
     ATT_FROM_CONFIG,
     ATT_FROM_CALLER, /* the command line: att_settings_set() */
@@ -225,6 +226,9 @@ void att_settings_apply_defaults(att_settings *settings);
 
 /* Whether the user set a key, in a config file or as the caller. */
 bool att_settings_is_given(const att_settings *settings, const char *key);
+
+/* Whether a key still has its default, or what the data chose, so that the data may choose. */
+bool att_settings_is_open(const att_settings *settings, const char *key);
 
 /* Whether the task reads `source<TAB>target` or `sentence<TAB>label` files. */
 bool att_settings_uses_files(const att_settings *settings);

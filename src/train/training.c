@@ -117,7 +117,7 @@ static att_status load_data(att_training *training, att_error *err)
     ATT_TRY(set_image_settings(training, err));
     if (data->valid.pairs == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "there are no validation examples: set valid, or a valid-fraction above 0");
+                        "there are no validation examples: set valid, or another valid-fraction");
     training->state.train_pairs = data->train.pairs;
     training->state.valid_pairs = data->valid.pairs;
     training->state.data_hash = att_data_hash(data);

@@ -222,8 +222,8 @@ static void average_snapshots(float *out, const att_training *training)
     }
 }
 
-/* Evaluates the mean instead of the parameters, and records it as the last validation and the best
- * model. */
+/* Evaluates the mean instead of the parameters and records it as the last validation; it replaces
+ * the best model only where it is better. */
 static att_status finish_average(att_training *training, float *mean, att_error *err)
 {
     att_params *params = &training->model->params;
@@ -239,13 +239,13 @@ static att_status finish_average(att_training *training, float *mean, att_error 
     att_params_mark_changed(params);
     int64_t count = snapshot_count(training);
     if (status == ATT_OK)
-        status = att_training_state_add_validation(state, &validation, ATT_BEST_METRIC_LOSS,
-                                                   &better, err);
+        status = att_training_state_add_validation(
+            state, &validation, (att_best_metric)training->settings->best_metric, &better, err);
     if (status != ATT_OK)
         return status;
     state->averaged_checkpoints = count;
-    state->best_validation = state->history_count;
-    memcpy(training->best_params, mean, params->size * sizeof *mean);
+    if (better)
+        memcpy(training->best_params, mean, params->size * sizeof *mean);
     return ATT_OK;
 }
 

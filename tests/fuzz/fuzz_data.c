@@ -44,7 +44,7 @@ static void check_corpus(const att_corpus *corpus, const att_settings *settings)
     att_batches_free(batches);
 }
 
-static void load(const att_settings *settings)
+static void load(att_settings *settings)
 {
     att_data loaded;
     att_string report = { 0 };

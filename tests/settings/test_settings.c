@@ -327,8 +327,9 @@ static void an_old_name_is_refused_with_the_new_one(void **state)
                    "rnn?");
     assert_refused("rnn-cell", "rnn",
                    "rnn-cell expects vanilla, gru or lstm, not 'rnn'; did you mean vanilla?");
-    assert_refused("tokens", "subword",
-                   "tokens expects char, word, bpe or byte, not 'subword'; did you mean bpe?");
+    assert_refused(
+        "tokens", "subword",
+        "tokens expects char, word, bpe, byte or codepoint, not 'subword'; did you mean bpe?");
     static const char *const old_keys[] = { "width", "embed",   "feed",   "family",     "tie",
                                             "clip",  "chunk",   "cell",   "least-rate", "batch",
                                             "lower", "best-by", "average" };

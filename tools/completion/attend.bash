@@ -59,9 +59,9 @@ _attend_value() {
     'train --max-string-length') ;;
     'train --train-count') ;;
     'train --valid-count') ;;
-    'train --source-tokens') _attend_words 'char word bpe byte space line' ;;
-    'train --target-tokens') _attend_words 'char word bpe byte space line' ;;
-    'train --tokens') _attend_words 'char word bpe byte' ;;
+    'train --source-tokens') _attend_words 'char word bpe byte codepoint space line' ;;
+    'train --target-tokens') _attend_words 'char word bpe byte codepoint space line' ;;
+    'train --tokens') _attend_words 'char word bpe byte codepoint' ;;
     'train --bpe-merges') ;;
     'train --min-count') ;;
     'train --max-length') ;;

@@ -65,7 +65,6 @@ typedef struct ct2_options {
     const char *short_scale;    /* a weight whose scale has two elements */
     const char *zero_scale;     /* a weight whose scale is 0 */
     const char *flat;           /* a matrix to write as a vector */
-    uint32_t positions;         /* rows of the position encodings of the encoder; 0: none */
     const char *kind;           /* NULL: TransformerSpec */
     unsigned version, revision; /* 0: 2 and 3 */
     bool no_heads;
@@ -176,10 +175,6 @@ static inline uint32_t ct2_variables(att_string *out, const ct2_options *options
         put_number(out, 1, 4);
         put_number(out, 2, 1);
         count++;
-    }
-    if (options->positions > 0) {
-        const ct2_row encodings = { "encoder/position_encodings/encodings", options->positions, 4 };
-        count += ct2_variable(out, &encodings, &(ct2_options){ .item = 4 });
     }
     if (options->extra) {
         ct2_head(out, options->extra, 1, 0, 4);

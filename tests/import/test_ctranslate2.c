@@ -333,7 +333,7 @@ static void invalid_heads_of_variables_are_refused(void **state)
 static void positions_of_the_file_replace_the_sinusoids(void **state)
 {
     (void)state;
-    att_bundle *bundle = convert(&(ct2_options){ .item = 4, .positions = 5 });
+    att_bundle *bundle = convert(&(ct2_options){ .item = 4, .positions = { 5 } });
     assert_int_equal(att_bundle_get(bundle, "source.positions")->shape[0], 5);
     for (uint32_t p = 0; p < 5; p++)
         assert_true(entry(bundle, "source.positions", p, 3) ==

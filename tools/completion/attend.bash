@@ -175,6 +175,7 @@ _attend_value() {
     'eval --top-p') ;;
     'eval --seed') ;;
     'eval --ensemble') _attend_files 'safetensors' ;;
+    'eval --max-input-length') ;;
     'score --max-input-length') ;;
     'score --ensemble') _attend_files 'safetensors' ;;
     'show --target' | 'show -t') ;;
@@ -287,7 +288,7 @@ _attend_options() {
             --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
             --min-output-length --max-output-length --min-length-ratio --max-length-ratio
             --sample --temperature --top-k --top-p
-            --seed --ensemble'
+            --seed --ensemble --max-input-length'
         ;;
     score)
         _attend_words '--help --json --max-input-length --ensemble'

@@ -93,7 +93,7 @@ def make_small_weights() -> None:
     shutil.copy(os.path.join(CORPUS, "ctranslate2", "int8.bin"), "ct2/model.bin")
     write("ct2/source_vocabulary.txt", ["<blank>", "<s>", "</s>", "a", "b"])
     write("ct2/target_vocabulary.txt", ["<blank>", "<s>", "</s>", "x", "<unk>", "y", "z"])
-    with open(os.path.join(CORPUS, "llama2c", "tied"), "rb") as file:
+    with open(os.path.join(CORPUS, "llama2c", "whole"), "rb") as file:
         data = file.read()
     length = struct.unpack("<H", data[:2])[0]
     write_bytes("tokenizer.bin", data[2 : 2 + length])

@@ -14,6 +14,7 @@ typedef struct runner {
     const decoding *models;
     prefixes prefixes;
     size_t lines_done;
+    size_t cut; /* outputs that reached the maximum length */
 } runner;
 
 /* The text of an output; --score writes before it, --alignments after it. */
@@ -108,6 +109,8 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
         status = run_write_output(&out, att_outputs_get(outputs, i), before + i + 1, r->set, err);
     if (status == ATT_OK) {
         warn_truncated(outputs, before);
+        for (size_t i = 0; i < count; i++)
+            r->cut += att_outputs_get(outputs, i)->truncated;
         status = output_stdout(out.data, out.length, err);
         r->lines_done = before + count;
     }
@@ -128,6 +131,12 @@ att_status run_seq2seq(const void *settings, const decoding *models, const char 
         status = lines_for_each("-", generate_lines, &r, err);
     if (status == ATT_OK && !output_reader_gone())
         status = prefixes_check(&r.prefixes, r.lines_done, err);
+    if (status == ATT_OK && r.cut > 0 && set->decoding.max_output_length == 0 &&
+        set->decoding.max_length_ratio == 0)
+        fprintf(stderr,
+                "note: %zu of %zu outputs were cut at the maximum length; "
+                "--max-output-length sets another\n",
+                r.cut, r.lines_done);
     prefixes_close(&r.prefixes);
     return status;
 }

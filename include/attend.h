@@ -801,7 +801,9 @@ typedef struct att_decoding_options {
     int64_t no_repeat_ngram; /* no n-gram of this many tokens occurs twice; 0: no limit */
     /* Tokens of the output: at least max(min_output_length, min_length_ratio × source tokens)
      * before the end; at most min(max_output_length, max_length_ratio × source tokens), the end
-     * included. No maximum: 50 + 2 × source tokens; for an image, 50. */
+     * included. No maximum: 10 + twice the most tokens that training
+     * targets had for a source of this length (50 + 2 × source tokens where the model does not
+     * know); for an image, 50. */
     int64_t min_output_length, max_output_length;
     double min_length_ratio, max_length_ratio;
     bool sample;        /* sample tokens instead of taking the most probable */
@@ -1107,6 +1109,7 @@ typedef struct att_seq2seq_eval {
     double perplexity;       /* of the references */
     att_interval exact_match_interval, token_accuracy_interval, token_error_rate_interval,
         word_error_rate_interval, perplexity_interval; /* NaN without bootstrap resamples */
+    int64_t truncated_outputs;                         /* cut at the maximum output length */
 } att_seq2seq_eval;
 
 /* Evaluates on the pairs of a file (source<TAB>target lines; "-": standard input), or if `path` is
@@ -1325,6 +1328,8 @@ typedef struct att_validation {
     double bleu; /* of 100 (captions: BLEU-4); NaN unless the setting best-metric asks for it */
     double bits_per_character; /* of a language model; NaN for others */
     double perplexity;         /* exp(loss) */
+    double truncated_outputs;  /* lines whose output was cut at the maximum output length; NaN
+                                  where there are no outputs */
 } att_validation;
 typedef enum att_training_event {
     ATT_TRAINING_STEP,       /* a step was made */

@@ -11,7 +11,8 @@
 
 /* ---- start */
 
-int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length)
+int64_t att_beam_max_tokens(const att_decoding_options *options, const att_output_length *known,
+                            int64_t length)
 {
     double limit = INFINITY;
     if (options->max_output_length > 0)
@@ -19,7 +20,7 @@ int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length)
     if (options->max_length_ratio > 0 && options->max_length_ratio * (double)length < limit)
         limit = ceil(options->max_length_ratio * (double)length);
     if (isinf(limit))
-        limit = 50 + 2 * (double)length;
+        limit = (double)att_output_length_limit(known, length);
     return limit < 1 ? 1 : (int64_t)limit;
 }
 
@@ -34,8 +35,9 @@ void att_beam_start(att_beam *beam, const att_search_step *step)
 {
     bool teacher_forced = beam->forced.ends_after;
     beam->min_tokens = min_output_tokens(step->options, beam->source_length);
-    beam->max_tokens =
-        teacher_forced ? INT64_MAX : att_beam_max_tokens(step->options, beam->source_length);
+    beam->max_tokens = teacher_forced ? INT64_MAX
+                                      : att_beam_max_tokens(step->options, &step->output_length,
+                                                            beam->source_length);
     beam->finished_count = beam->finished_total = 0;
     beam->live_count = step->options->sample && !teacher_forced ? step->beam_size : 1;
     beam->in_beam = beam->live_count;

@@ -57,8 +57,9 @@ typedef struct att_beam {
 typedef struct att_search_step {
     const att_decoding_options *options;
     att_hypothesis_tree *tree;
-    int64_t beam_size;  /* live hypotheses per source */
-    int64_t nbest;      /* finished hypotheses kept per source */
+    int64_t beam_size;               /* live hypotheses per source */
+    int64_t nbest;                   /* finished hypotheses kept per source */
+    att_output_length output_length; /* of the model's training data */
     bool follow_greedy; /* the greedy hypothesis is followed, beside the beam if it must be */
     int64_t position;
     const float *log_probs; /* [rows,V] */
@@ -70,8 +71,9 @@ typedef struct att_search_step {
 } att_search_step;
 
 /* The most tokens of an output for a source of `length` tokens: the smaller of max_output_length
- * and max_length_ratio times the source, where set; else twice the source plus 50. */
-int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length);
+ * and max_length_ratio times the source, where set; else by the training data. */
+int64_t att_beam_max_tokens(const att_decoding_options *options, const att_output_length *known,
+                            int64_t length);
 
 /* Sets the length limits and the initial hypotheses of a beam whose arrays, source, stream id and
  * forced tokens are set. */

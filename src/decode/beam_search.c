@@ -83,6 +83,7 @@ att_status att_beam_search_new(att_beam_search **out, const att_model *model,
         .tree = &search->tree,
         .beam_size = options->sample ? nbest : beam,
         .nbest = nbest,
+        .output_length = model->output_length,
         .follow_greedy = !options->sample && beam > 1,
     };
     att_status status =

@@ -94,6 +94,7 @@ static att_status compare_outputs(evaluation *e, const att_batch *batch, att_err
         if (att_token_metrics_add(&one, e->model->target_vocab, hypothesis->ids, count, reference,
                                   (size_t)length) != ATT_OK)
             return att_fail_memory(err);
+        one.truncated = hypothesis->truncated;
         att_token_metrics_merge(e->metrics, &one);
         if (e->options->per_pair)
             att_token_metrics_merge(&e->options->per_pair[batch->pair_index[r]], &one);

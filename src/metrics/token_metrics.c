@@ -179,6 +179,7 @@ void att_token_metrics_merge(att_token_metrics *metrics, const att_token_metrics
 {
     metrics->lines += more->lines;
     metrics->exact_matches += more->exact_matches;
+    metrics->truncated += more->truncated;
     metrics->tokens += more->tokens;
     metrics->edits += more->edits;
     metrics->words += more->words;

@@ -13,6 +13,7 @@
 #include "settings/settings.h"
 #include "tape/ops.h"
 #include "data/batch.h"
+#include "data/output_length.h"
 #include "text/vocab.h"
 
 typedef struct att_architecture att_architecture;
@@ -26,12 +27,13 @@ struct att_model {
     const att_vocab *source_vocab, *target_vocab;
     const att_architecture *architecture;
     att_params params;
-    double temperature;           /* calibration of a classifier: logits are divided by it */
-    void *network;                /* of the architecture: indices of its parameters */
-    char *training_json;          /* JSON: the training record of the file; or NULL */
-    char *import_json;            /* JSON: where imported weights come from; or NULL */
-    att_arena arena;              /* of network and both JSON texts */
-    att_settings *owned_settings; /* settings and vocabularies; NULL where borrowed */
+    att_output_length output_length; /* of the training data; seq2seq models only */
+    double temperature;              /* calibration of a classifier: logits are divided by it */
+    void *network;                   /* of the architecture: indices of its parameters */
+    char *training_json;             /* JSON: the training record of the file; or NULL */
+    char *import_json;               /* JSON: where imported weights come from; or NULL */
+    att_arena arena;                 /* of network and both JSON texts */
+    att_settings *owned_settings;    /* settings and vocabularies; NULL where borrowed */
     att_vocab *owned_source_vocab, *owned_target_vocab;
 };
 
@@ -55,6 +57,7 @@ att_status att_model_require_type(const att_model *model, att_model_type type, a
  *   attend.source_vocab  JSON; missing where models of its type do not read tokens
  *   attend.target_vocab  JSON; missing where it is the source vocabulary (setting `joint`)
  *   attend.temperature   a number; missing where it is 1
+ *   attend.output_ratio, attend.output_excess  numbers: att_output_length; missing where unknown
  *   attend.training      JSON: the training state; may be missing
  *   attend.import        JSON: where imported weights come from; may be missing
  *

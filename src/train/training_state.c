@@ -140,6 +140,7 @@ static const field validation_fields[] = {
     FIELD(NUMBER, "token_error_rate", att_validation, token_error_rate),
     FIELD(OPTIONAL, "bleu", att_validation, bleu),
     FIELD(OPTIONAL, "bits_per_character", att_validation, bits_per_character),
+    FIELD(OPTIONAL, "truncated_outputs", att_validation, truncated_outputs),
     { 0 },
 };
 

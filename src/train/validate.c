@@ -58,6 +58,7 @@ static att_status eval_tokens(att_training *training, att_validation *out,
         .bleu = NAN,
         .bits_per_character =
             lm ? att_bits_per_character(metrics.loss / steps, &training->data.valid) : NAN,
+        .truncated_outputs = options->decode ? (double)metrics.truncated : NAN,
     };
     if (training->data.model_type == ATT_MODEL_CLASSIFIER) { /* the prediction is the output */
         out->exact_match = out->accuracy;

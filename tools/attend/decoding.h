@@ -56,8 +56,8 @@ extern const char *const length_norm_choices[], *const beam_stop_choices[];
                      "minimum output length in tokens", .min = 1, .max = 1e6,                      \
                      .model_types = TYPES_GENERATE_LINES),                                         \
         DECODING_ROW(TYPE, "max-output-length", INTEGER, max_output_length, "N",                   \
-                     "maximum output length in tokens, end token included (default: 50 + 2 per "   \
-                     "source token)",                                                              \
+                     "maximum output length in tokens, end token included (default: by the "       \
+                     "lengths of the training data)",                                              \
                      .min = 1, .max = 1e6, .model_types = TYPES_GENERATE_LINES),                   \
         DECODING_ROW(TYPE, "min-length-ratio", REAL, min_length_ratio, "X",                        \
                      "minimum output length as a multiple of the source length", .min = 0,         \

@@ -41,7 +41,7 @@ static att_status from_seq2seq(att_rnn_stack *out, const att_model *model, att_e
 static att_status from_classifier(att_rnn_stack *out, const att_model *model, att_error *err)
 {
     const att_classifier_network *parts = model->network;
-    return from_encoder(out, model, parts->encoder, err);
+    return from_encoder(out, model, parts->encoder.network, err);
 }
 
 /* The decoder of a language model reads the text that it continues. */

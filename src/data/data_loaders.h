@@ -12,7 +12,8 @@ typedef struct att_data_loader {
     att_status (*report)(att_string *out, const att_data *data);
 } att_data_loader;
 
-extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data, att_caption_data;
+extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data, att_tagger_data,
+    att_caption_data;
 
 /* Finalizes a vocabulary after counting. *final receives the final id of each provisional id; NULL
  * if the data must be encoded again, because a word becomes several subwords (or ids were final).
@@ -23,6 +24,7 @@ att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_se
 /* The reports of pairs and of classification data (data_report.c). */
 att_status att_seq2seq_data_report(att_string *out, const att_data *data);
 att_status att_classifier_data_report(att_string *out, const att_data *data);
+att_status att_tagger_data_report(att_string *out, const att_data *data);
 
 /* Appends the lines on one side: tokens, vocabulary size, sequence lengths, unknown tokens. */
 att_status att_sequence_stats_report(att_string *out, const char *name, const att_vocab *vocab,

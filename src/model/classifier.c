@@ -88,18 +88,22 @@ static void accumulate_loss(att_loss_result *result, const att_node *scores, con
         if (result->rows)
             result->rows[r].loss += (double)losses[r];
         result->correct += att_argmax(scores->value + r * labels, labels) == targets[r];
+        result->unscored += targets[r] < 0;
     }
     result->tokens += rows;
 }
 
-/* The labels of a batch, from 0, in the memory of the tape; NULL on failure, also if a target is
- * not a label. */
+/* The labels of a batch, from 0, -1 where the model lacks a label, in the memory of the tape; NULL
+ * on failure, also if a target is not a label. */
 static const int32_t *batch_labels(const att_classifier_network *parts, att_tape *tape,
                                    const att_batch *batch)
 {
     int32_t *labels = att_tape_alloc(tape, batch->rows, sizeof *labels);
     for (int64_t r = 0; labels && r < batch->rows; r++) {
         int32_t id = batch->target_out[r * batch->target_length];
+        labels[r] = -1;
+        if (id == ATT_ID_UNK)
+            continue;
         if (id < ATT_ID_FIRST || id - ATT_ID_FIRST >= parts->labels) {
             att_tape_fail(tape, "classifier",
                           "expected a label from %d to %lld, found the token id %ld in row %lld",

@@ -21,8 +21,8 @@ typedef struct att_decoder att_decoder;
 struct att_model {
     const att_settings *settings;
     /* The same vocabulary where settings->joint; no source vocabulary where models of its type do
-     * not read tokens (att_model_type_has_source_vocab()); the target tokens of a classifier are
-     * labels. */
+     * not read tokens (att_model_type_has_source_vocab()); the target tokens of classifiers and
+     * taggers are labels. */
     const att_vocab *source_vocab, *target_vocab;
     const att_architecture *architecture;
     att_params params;
@@ -147,6 +147,7 @@ typedef struct att_loss_result {
     double loss; /* cross-entropy in nats, without label smoothing and guided alignment */
     int64_t tokens;
     int64_t correct;           /* tokens that were the most probable and are not unknown */
+    int64_t unscored;          /* labels that the model lacks: tokens without a loss */
     att_row_loss_result *rows; /* [B]; NULL: not wanted */
 } att_loss_result;
 

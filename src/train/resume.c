@@ -13,10 +13,10 @@
  * metric of the best model and the files, may change. */
 static const char *const fixed_groups[] = { "task",   "synthetic",   "tokens", "model",
                                             "rnn",    "transformer", "cnn",    "classifier",
-                                            "images", NULL };
-static const char *const fixed_keys[] = {
-    "valid-fraction", "optimizer", "average-checkpoints", "seed", "data-seed", "batch-tokens", NULL
-};
+                                            "images", "tagger",      NULL };
+static const char *const fixed_keys[] = { "valid-fraction",      "columns", "optimizer",
+                                          "average-checkpoints", "seed",    "data-seed",
+                                          "batch-tokens",        NULL };
 
 static bool is_listed(const char *name, const char *const *names)
 {

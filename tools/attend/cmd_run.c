@@ -17,6 +17,9 @@ const char run_details[] =
     "A classifier reads lines likewise and writes the predicted labels; --json adds the "
     "probabilities.\n"
     "\n"
+    "A tagger reads lines of tokens separated by white space and writes a label for each token, "
+    "separated by spaces; --json adds their probabilities.\n"
+    "\n"
     "A language model completes --prompt and writes the text as it is generated: greedily, unless "
     "--sample or --beam is given. Ctrl-C stops it.\n"
     "\n"
@@ -85,10 +88,9 @@ const option run_options[] = {
 };
 
 static model_function *const run_functions[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_SEQ2SEQ] = run_seq2seq,
-    [ATT_MODEL_LM] = run_lm,
-    [ATT_MODEL_CLASSIFIER] = run_classifier,
-    [ATT_MODEL_CAPTION] = run_caption,
+    [ATT_MODEL_SEQ2SEQ] = run_seq2seq,       [ATT_MODEL_LM] = run_lm,
+    [ATT_MODEL_CLASSIFIER] = run_classifier, [ATT_MODEL_CAPTION] = run_caption,
+    [ATT_MODEL_TAGGER] = run_tagger,
 };
 
 /* Only caption models take operands after the model: one file of features, or image files. */

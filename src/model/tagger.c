@@ -18,12 +18,15 @@ static att_status build(att_model *model, att_error *err)
     if (!parts)
         return att_fail_memory(err);
     *parts = (att_tagger_network){ .labels = att_vocab_size(model->target_vocab) - ATT_ID_FIRST,
+                                   .has_crf = settings->crf,
                                    .dropout = (float)settings->dropout,
                                    .word_dropout = (float)settings->word_dropout };
     att_param_builder builder = att_model_builder(model, err);
     ATT_TRY(att_sentence_encoder_build(&parts->encoder, model, &builder));
     att_linear_layer_build(&parts->output, &builder, parts->encoder.hidden_size, parts->labels,
                            true, "output", "w");
+    if (parts->has_crf)
+        att_crf_layer_build(&parts->crf, &builder, parts->labels);
     model->network = parts;
     return builder.status;
 }
@@ -86,6 +89,45 @@ static void accumulate_loss(att_loss_result *result, const att_node *logits,
         }
 }
 
+/* A sentence with a label that the model lacks has no loss. */
+static void accumulate_crf_loss(att_loss_result *result, const att_encoded_batch *read,
+                                const int32_t *labels, const int32_t *best, const float *losses)
+{
+    for (int64_t r = 0; r < read->sequences; r++) {
+        int64_t known = 0, correct = 0, length = read->lengths[r];
+        for (int64_t i = read->offsets[r]; i < read->offsets[r] + length; i++) {
+            known += labels[i] >= 0;
+            correct += labels[i] == best[i];
+        }
+        result->loss += (double)losses[r];
+        result->tokens += length;
+        result->correct += correct;
+        result->unscored += known < length ? length : 0;
+        if (!result->rows)
+            continue;
+        result->rows[r].loss += (double)losses[r];
+        result->rows[r].tokens += length;
+        result->rows[r].correct += correct;
+    }
+}
+
+static att_node *crf_loss(const att_tagger_network *parts, att_tape *tape, att_node *logits,
+                          const att_encoded_batch *read, const int32_t *labels,
+                          att_loss_result *result)
+{
+    float *losses = att_tape_alloc(tape, read->sequences, sizeof *losses);
+    if (!losses)
+        return NULL;
+    att_node *loss = att_crf_layer_loss(&parts->crf, tape, logits, read, labels, losses);
+    if (!loss || !result)
+        return loss;
+    const int32_t *best = att_crf_layer_best(&parts->crf, tape, logits, read);
+    if (!best)
+        return NULL;
+    accumulate_crf_loss(result, read, labels, best, losses);
+    return loss;
+}
+
 static att_node *tagger_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                              const att_loss_options *options, att_loss_result *result)
 {
@@ -101,6 +143,8 @@ static att_node *tagger_loss(const att_model *model, att_tape *tape, const att_b
         return NULL;
     int64_t rows = att_node_rows(logits);
     const int32_t *labels = row_labels(parts, tape, batch, &read, rows);
+    if (labels && parts->has_crf)
+        return crf_loss(parts, tape, logits, &read, labels, result);
     float *losses = att_tape_alloc(tape, rows, sizeof *losses);
     if (!labels || !losses)
         return NULL;
@@ -121,6 +165,23 @@ static const int32_t *best_labels(att_tape *tape, const float *scores, int64_t r
     return best;
 }
 
+static att_status run_crf(const att_tagger_network *parts, att_tape *tape, att_node *logits,
+                          const att_encoded_batch *read, att_tagger_output *out, att_error *err)
+{
+    int64_t failed;
+    out->log_probs = att_crf_layer_log_probs(&parts->crf, tape, logits, read, &failed);
+    out->best = att_crf_layer_best(&parts->crf, tape, logits, read);
+    ATT_TRY(att_tape_status(tape, err));
+    if (failed < 0)
+        return ATT_OK;
+    att_fail(err, ATT_BAD_INPUT, NULL,
+             "CRF: no sequence of labels has a probability, because its weights are too large or "
+             "damaged");
+    if (err)
+        err->line = (int)failed + 1;
+    return ATT_BAD_INPUT;
+}
+
 att_status att_tagger_run(const att_model *model, att_tape *tape, const att_sources *sources,
                           att_tagger_output *out, att_error *err)
 {
@@ -131,6 +192,8 @@ att_status att_tagger_run(const att_model *model, att_tape *tape, const att_sour
     ATT_TRY(att_tape_status(tape, err));
     ATT_TRY(att_layer_check_encoded(tape, input, err));
     *out = (att_tagger_output){ .labels = parts->labels, .offsets = read.offsets };
+    if (parts->has_crf)
+        return run_crf(parts, tape, logits, &read, out, err);
     out->log_probs = att_log_softmax(tape, logits);
     if (out->log_probs)
         out->best = best_labels(tape, out->log_probs, att_node_rows(logits), parts->labels);

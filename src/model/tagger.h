@@ -1,15 +1,19 @@
 /* Taggers: an encoder reads the sentence (sentence_encoder.h), and a linear layer computes the
- * logits of the labels of each token. */
+ * logits of the labels of each token. With a CRF they are its emissions, and whole sequences of
+ * labels are scored. */
 #ifndef ATT_MODEL_TAGGER_H
 #define ATT_MODEL_TAGGER_H
 
 #include "model/sentence_encoder.h"
+#include "nn/crf_layer.h"
 
 typedef struct att_tagger_network {
     att_sentence_encoder encoder;
     att_linear_layer output; /* [N, labels] */
-    int64_t labels;          /* L: target tokens without the reserved ones */
-    float dropout;           /* of the encoder's states */
+    bool has_crf;
+    att_crf_layer crf;
+    int64_t labels; /* L: target tokens without the reserved ones */
+    float dropout;  /* of the encoder's states */
     float word_dropout;
 } att_tagger_network;
 
@@ -17,8 +21,9 @@ typedef struct att_tagger_network {
 typedef struct att_tagger_output {
     int64_t labels;         /* L */
     const int64_t *offsets; /* [B] */
-    const float *log_probs; /* [rows,L] */
-    const int32_t *best;    /* [rows] the label of each token, from 0 */
+    const float *log_probs; /* [rows,L] given the sentence */
+    const int32_t *best; /* [rows] the label of each token, from 0: the most probable one, or with a
+                            CRF that of the best sequence */
 } att_tagger_output;
 
 /* Tags sentences on a tape that was begun. Where a result is not finite, err->line is the row of

@@ -175,6 +175,9 @@ static att_status check_architecture(const att_settings *settings, att_error *er
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "best-metric f1 contradicts task %s: only a tagger finds spans",
                         choice_of(settings, "task"));
+    if (settings->crf && settings->label_smoothing > 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "label-smoothing contradicts crf: it smooths single labels");
     if (settings->architecture == ATT_ARCHITECTURE_CNN && !labels)
         return att_fail(
             err, ATT_BAD_INPUT, NULL,

@@ -282,6 +282,9 @@ const att_setting_spec att_setting_specs[] = {
     INTEGER("classifier", "pool-heads", pool_heads, CLASSIFIER, "1", 1, 1024, "N",
             "number of heads of attention pooling"),
 
+    FLAG("tagger", "crf", crf, TAGGER, "no",
+         "score whole sequences of labels with a linear-chain CRF, instead of each label alone"),
+
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),
     REAL("regularization", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",
          "probability of replacing an input token by the unknown token during training"),

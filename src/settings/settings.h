@@ -180,6 +180,9 @@ struct att_settings {
     int pool, pool_score; /* att_pool_kind, att_pool_score */
     int64_t pool_heads;
 
+    /* tagger */
+    bool crf;
+
     /* regularization */
     double dropout, word_dropout, label_smoothing;
     double scheduled_sampling;

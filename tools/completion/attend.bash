@@ -257,15 +257,16 @@ _attend_options() {
             --norm --norm-kind --activation --residuals
             --attention-scale --embedding-scale --biases --attention-dropout
             --embedding-dropout --min-window --max-window --pool
-            --pool-score --pool-heads --dropout --word-dropout
-            --label-smoothing --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight
-            --optimizer --learning-rate --momentum --beta1
-            --beta2 --rho --epsilon --weight-decay
-            --clip-norm --schedule --warmup --min-learning-rate
-            --plateau-factor --plateau-patience --epochs --steps
-            --batch-tokens --accumulate --validate-every --best-metric
-            --patience --average-checkpoints --seed --data-seed
-            --out --save-every --log --resume'
+            --pool-score --pool-heads --crf --dropout
+            --word-dropout --label-smoothing --scheduled-sampling --scheduled-sampling-start
+            --guided-alignment-weight --optimizer --learning-rate --momentum
+            --beta1 --beta2 --rho --epsilon
+            --weight-decay --clip-norm --schedule --warmup
+            --min-learning-rate --plateau-factor --plateau-patience --epochs
+            --steps --batch-tokens --accumulate --validate-every
+            --best-metric --patience --average-checkpoints --seed
+            --data-seed --out --save-every --log
+            --resume'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json

@@ -10,6 +10,7 @@
 #include "data/alignment.h"
 #include "data/conll.h"
 #include "text/pretokenizer.h"
+#include "text/words.h"
 
 #include <assert.h>
 #include <string.h>
@@ -34,6 +35,9 @@ typedef struct corpus_reader {
     att_string target_text;
     int64_t *target_text_offsets;
     att_ids alignment;
+    att_string words, word_scratch;
+    int64_t *word_offsets;
+    int64_t word_count, word_capacity;
     int64_t pairs, capacity;
     att_corpus_stats stats;
     att_error *err;
@@ -213,6 +217,28 @@ static att_status keep_target_text(corpus_reader *in, const att_line_view *targe
     return ATT_OK;
 }
 
+/* Stores the words of a source as they are written. */
+static att_status keep_words(corpus_reader *in, const att_line_view *source)
+{
+    int64_t tokens = new_tokens(in, &in->sides[SOURCE]), used = in->word_count;
+    size_t start = in->words.length, count;
+    if (used + tokens > in->word_capacity) {
+        int64_t capacity = 2 * (used + tokens);
+        if (!grow_list(&in->word_offsets, used, capacity))
+            return att_fail_memory(in->err);
+        in->word_capacity = capacity;
+    }
+    ATT_TRY(att_words_split(&in->words, &in->word_scratch, source->text, source->length,
+                            (size_t)tokens, &count, in->err));
+    assert((int64_t)count == tokens);
+    for (int64_t i = 0; i < tokens; i++) {
+        in->word_offsets[used + i] = (int64_t)start;
+        start += strlen(in->words.data + start) + 1;
+    }
+    in->word_count += tokens;
+    return ATT_OK;
+}
+
 /* Whether a source is held out for validation. All pairs with the same source are on the same side,
  * so that no validation source occurs in training. */
 static bool is_valid_pair(const att_pair_read_options *options, const att_line_view *source)
@@ -245,6 +271,8 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
         ATT_TRY(att_alignment_read(&in->alignment, align, align_name,
                                    new_tokens(in, &in->sides[SOURCE]),
                                    new_tokens(in, &in->sides[TARGET]), in->err));
+    if (in->options->keep_words)
+        ATT_TRY(keep_words(in, &lines[SOURCE]));
     if (in->options->keep_target_text)
         ATT_TRY(keep_target_text(in, &lines[TARGET]));
     keep_pair(in, lines[SOURCE].number);
@@ -397,6 +425,8 @@ static void move_to_corpus(att_corpus *out, corpus_reader *in)
                          .target = { in->sides[TARGET].ids.items, in->sides[TARGET].offsets },
                          .line_numbers = in->line_numbers,
                          .alignment = in->alignment.items,
+                         .source_words = in->words.data,
+                         .source_word_offsets = in->word_offsets,
                          .target_text = in->target_text.data,
                          .target_text_offsets = in->target_text_offsets,
                          .stats = in->stats };
@@ -418,6 +448,7 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
     att_status status = reserve_pair(&in);
     if (status == ATT_OK)
         status = read_files(&in, pairs);
+    att_string_free(&in.word_scratch);
     att_tokenizer_state_free(&in.sides[SOURCE].state);
     att_tokenizer_state_free(&in.sides[TARGET].state);
     move_to_corpus(out, &in);
@@ -455,6 +486,8 @@ void att_corpus_free(att_corpus *corpus)
     att_free(corpus->target.offsets);
     att_free(corpus->line_numbers);
     att_free(corpus->alignment);
+    att_free(corpus->source_words);
+    att_free(corpus->source_word_offsets);
     att_free(corpus->target_text);
     att_free(corpus->target_text_offsets);
     att_image_grids_free(&corpus->image_grids);

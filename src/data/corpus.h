@@ -56,7 +56,9 @@ typedef struct att_corpus {
                       * that the training data lacks is ATT_ID_UNK */
     int64_t *line_numbers; /* [pairs] the line of each in its file, from 1 */
     int32_t *alignment; /* beside target.ids: index of the aligned source token, or -1; or NULL */
-    char *target_text;  /* targets as they are in the file, each ended by a zero byte; or NULL */
+    char *source_words; /* source tokens as they are written, each ended by a zero byte; or NULL */
+    int64_t *source_word_offsets; /* beside source.ids: the start of each in source_words */
+    char *target_text; /* targets as they are in the file, each ended by a zero byte; or NULL */
     int64_t *target_text_offsets; /* [pairs] the start of each in target_text */
     att_image_grids
         image_grids; /* of captions, whose sources are image numbers: att_corpus_image() */
@@ -106,6 +108,7 @@ typedef struct att_pair_read_options {
     uint64_t seed;         /* of that choice */
     bool read_valid;       /* read the pairs held out; else the others */
     bool keep_target_text;
+    bool keep_words; /* of tagged sentences, for character features */
     bool is_caption; /* sources are image numbers */
     bool has_labels; /* targets are labels */
     bool is_tagged; /* a label for each source token: a CoNLL file, or lines of tokens and labels */

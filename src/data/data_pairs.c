@@ -97,6 +97,8 @@ static att_status file_options(att_pair_read_options *out, const att_settings *s
         .target_vocab = target,
         .has_labels = has_labels(settings),
         .is_tagged = att_settings_model_type(settings) == ATT_MODEL_TAGGER,
+        .keep_words = att_settings_model_type(settings) == ATT_MODEL_TAGGER &&
+                      settings->char_features != ATT_CHAR_FEATURES_NONE,
     };
     return out->is_tagged ? att_settings_columns(&out->columns, settings, err) : ATT_OK;
 }

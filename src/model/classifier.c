@@ -68,7 +68,7 @@ static att_node *compute_logits(const att_classifier_network *parts, att_tape *t
     att_encoded_batch read = { 0 };
     if (!sources)
         return NULL;
-    parts->encoder.encode(&parts->encoder, tape, sources, &read);
+    att_sentence_encoder_run(&parts->encoder, tape, sources, &read);
     att_node *sentence = att_pooling_run(&parts->pooling, tape, &read, weights);
     att_tape_name_layer(tape, sentence, "pooling", 0);
     sentence = att_dropout(tape, sentence, parts->dropout, DROPOUT_SENTENCE);

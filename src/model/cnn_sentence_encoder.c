@@ -28,6 +28,7 @@ static void encode_sentences(const att_sentence_encoder *parts, att_tape *tape,
     att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
                                     sources->ids, 0);
     att_tape_name_layer(tape, x, "source embedding", 0);
+    x = att_sources_concat_features(tape, sources, x);
     for (int i = 0; i < encoder->layers; i++) {
         if (i > 0)
             x = att_dropout(tape, x, encoder->dropout, DROPOUT_LAYER(i));
@@ -66,6 +67,7 @@ att_status att_cnn_sentence_encoder_build(att_sentence_encoder *out, att_model *
         (cnn_encoder){ .layers = (int)settings->layers, .dropout = (float)settings->dropout };
     att_embedding_build(&encoder->embedding, builder, settings, att_vocab_size(model->source_vocab),
                         "source", DROPOUT_EMBEDDING);
+    encoder->embedding.output_size += out->chars.size;
     for (int i = 0; i < encoder->layers; i++) {
         char prefix[32];
         snprintf(prefix, sizeof prefix, "encoder.%d", i);

@@ -133,9 +133,19 @@ att_sources att_batch_sources(const att_batch *batch)
                           .length = batch->source_length,
                           .ids = batch->source,
                           .lengths = batch->source_lengths,
+                          .words = batch->source_words,
                           .image_grid = batch->image_grid,
                           .cells = batch->cells,
                           .depth = batch->depth };
+}
+
+att_node *att_sources_concat_features(att_tape *tape, const att_sources *sources, att_node *x)
+{
+    if (!sources->word_features)
+        return x;
+    att_node *features = att_embedding_lookup(tape, sources->word_features, sources->rows,
+                                              sources->length, sources->word_rows);
+    return att_concat(tape, (att_node *[]){ x, features }, 2);
 }
 
 void att_carried_state_free(att_carried_state *carried)

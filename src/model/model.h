@@ -189,7 +189,13 @@ typedef struct att_sources {
     const int64_t *lengths;  /* [B] */
     const float *image_grid; /* [B,cells,depth] of images, or NULL */
     int64_t cells, depth;
+    const char *const *words; /* [B,S] the tokens as they are written, NULL in padding; or NULL */
+    att_node *word_features;  /* [W,F] features beside the embeddings, and [B,S] the row of each */
+    const int32_t *word_rows; /* token, set by sentence encoders; or NULL */
 } att_sources;
+
+/* The embeddings x [B,S,E] with the features of the words beside them, if there are any. */
+att_node *att_sources_concat_features(att_tape *tape, const att_sources *sources, att_node *x);
 
 /* The sources of a training batch, borrowed. */
 att_sources att_batch_sources(const att_batch *batch);

@@ -24,6 +24,7 @@ att_status att_rnn_sentence_encoder_build(att_sentence_encoder *out, att_model *
     if (!reader)
         return att_fail_memory(builder->err);
     att_rnn_encoder_build_embedding(reader, builder, settings, att_vocab_size(model->source_vocab));
+    reader->embedding.output_size += out->chars.size;
     att_rnn_encoder_build_layers(reader, builder, settings, false);
     out->encode = encode_sentences;
     out->network = reader;

@@ -48,6 +48,9 @@ static att_status from_classifier(att_rnn_stack *out, const att_model *model, at
 static att_status from_tagger(att_rnn_stack *out, const att_model *model, att_error *err)
 {
     const att_tagger_network *parts = model->network;
+    if (parts->encoder.chars.kind != ATT_CHAR_FEATURES_NONE)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "expected a model with char-features none: its layers read tokens alone");
     return from_encoder(out, model, parts->encoder.network, err);
 }
 

@@ -1,6 +1,8 @@
 /* The choice of a sentence encoder, and the input of all of them. */
 #include "model/sentence_encoder.h"
 
+#include "base/error.h"
+
 att_encoded_batch att_encoded_batch_padded(att_tape *tape, const att_sources *sources,
                                            att_node *rows)
 {
@@ -23,7 +25,23 @@ att_status att_sentence_encoder_build(att_sentence_encoder *out, att_model *mode
         [ATT_ARCHITECTURE_CNN] = att_cnn_sentence_encoder_build,
     };
     *out = (att_sentence_encoder){ 0 };
+    ATT_TRY(att_char_features_check(model->settings, builder->err));
+    att_char_features_build(&out->chars, builder, model->settings);
     return builders[model->settings->architecture](out, model, builder);
+}
+
+void att_sentence_encoder_run(const att_sentence_encoder *encoder, att_tape *tape,
+                              const att_sources *sources, att_encoded_batch *out)
+{
+    att_sources input = *sources;
+    if (encoder->chars.kind != ATT_CHAR_FEATURES_NONE) {
+        input.word_features =
+            att_char_features_run(&encoder->chars, tape, sources->words,
+                                  sources->rows * sources->length, &input.word_rows);
+        if (!input.word_features)
+            return;
+    }
+    encoder->encode(encoder, tape, &input, out);
 }
 
 const att_sources *att_sentence_encoder_input(att_tape *tape, const att_sources *from, bool stop,

@@ -10,6 +10,7 @@
 #define ATT_MODEL_SENTENCE_ENCODER_H
 
 #include "model/model.h"
+#include "nn/char_features.h"
 #include "nn/pooling.h"
 
 typedef struct att_sentence_encoder att_sentence_encoder;
@@ -21,11 +22,17 @@ struct att_sentence_encoder {
     void *network;       /* of the architecture */
     int64_t hidden_size; /* N */
     bool final_states;   /* return the final states of an RNN too */
+    att_char_features chars;
+    att_linear_layer char_projection; /* [F,D] of a Transformer */
 };
 
 /* Checks the settings and adds the parameters of the encoder that the settings ask for. */
 att_status att_sentence_encoder_build(att_sentence_encoder *out, att_model *model,
                                       att_param_builder *builder);
+
+/* Encodes sentences, with the character features of their words if the model has them. */
+void att_sentence_encoder_run(const att_sentence_encoder *encoder, att_tape *tape,
+                              const att_sources *sources, att_encoded_batch *out);
 
 /* The input of an encoder: the tokens of `from` with word dropout, where `options` is given and the
  * tape is training, and with a stop token at the end if `stop`. `pair` [B] numbers the pairs for

@@ -39,7 +39,7 @@ static att_node *compute_logits(const att_tagger_network *parts, att_tape *tape,
 {
     if (!sources)
         return NULL;
-    parts->encoder.encode(&parts->encoder, tape, sources, read);
+    att_sentence_encoder_run(&parts->encoder, tape, sources, read);
     att_node *states = att_dropout(tape, read->states, parts->dropout, DROPOUT_STATES);
     return att_tape_name_layer(
         tape, att_linear_layer_run(&parts->output, tape, states, ATT_ACTIVATION_NONE),

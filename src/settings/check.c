@@ -34,6 +34,8 @@ static const requirement requirements[] = {
       "there are no position embeddings to join" },
     { "pool-score", "pool", "attention", "only attention pooling has a score function" },
     { "pool-heads", "pool", "attention", "only attention pooling has heads" },
+    { "char-embedding-size", "char-features", "cnn lstm", "there are no character features" },
+    { "char-size", "char-features", "cnn lstm", "there are no character features" },
     { "momentum", "optimizer", "sgd", "only sgd has momentum" },
     { "beta1", "optimizer", "adam adamw", "only adam and adamw have it" },
     { "beta2", "optimizer", "adam adamw", "only adam and adamw have it" },

@@ -91,6 +91,7 @@ static const char *const norm_kinds[] = { "layer", "rms", NULL };
 static const char *const ffn_activations[] = { "relu", "gelu", "swiglu", NULL };
 static const char *const pools[] = { "stop", "last", "mean", "max", "attention", NULL };
 static const char *const pool_scores[] = { "dot", "scaled", "additive", NULL };
+static const char *const char_features[] = { "none", "cnn", "lstm", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
 static const char *const best_metrics[] = {
@@ -284,6 +285,15 @@ const att_setting_spec att_setting_specs[] = {
 
     FLAG("tagger", "crf", crf, TAGGER, "no",
          "score whole sequences of labels with a linear-chain CRF, instead of each label alone"),
+
+    CHOICE(
+        "tagger", "char-features", char_features, TAGGER, "none", char_features, "KIND",
+        "features of a word from its characters (UTF-8 bytes), beside its embedding: none, a CNN "
+        "or a bidirectional LSTM"),
+    INTEGER("tagger", "char-embedding-size", char_embedding_size, TAGGER, "24", 1, 4096, "N",
+            "size of the embeddings of characters"),
+    INTEGER("tagger", "char-size", char_size, TAGGER, "60", 1, 65536, "N",
+            "size of the character features of a word"),
 
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),
     REAL("regularization", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",

@@ -84,6 +84,13 @@ typedef enum att_pool_score {
     ATT_POOL_SCORE_ADDITIVE,
 } att_pool_score;
 
+/* How features of a word are computed from its characters. */
+typedef enum att_char_features_kind {
+    ATT_CHAR_FEATURES_NONE,
+    ATT_CHAR_FEATURES_CNN,
+    ATT_CHAR_FEATURES_LSTM,
+} att_char_features_kind;
+
 typedef enum att_optimizer_kind {
     ATT_OPTIMIZER_SGD,
     ATT_OPTIMIZER_ADAM,
@@ -182,6 +189,8 @@ struct att_settings {
 
     /* tagger */
     bool crf;
+    int char_features; /* att_char_features_kind */
+    int64_t char_embedding_size, char_size;
 
     /* regularization */
     double dropout, word_dropout, label_smoothing;

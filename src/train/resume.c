@@ -88,6 +88,10 @@ static uint64_t hash_corpus(uint64_t hash, const att_corpus *corpus)
         hash = att_hash_fnv1a_add(hash, corpus->alignment,
                                   (size_t)corpus->target.offsets[corpus->pairs] *
                                       sizeof *corpus->alignment);
+    for (int64_t i = 0; corpus->source_words && i < corpus->source.offsets[corpus->pairs]; i++) {
+        const char *word = corpus->source_words + corpus->source_word_offsets[i];
+        hash = att_hash_fnv1a_add(hash, word, strlen(word) + 1);
+    }
     size_t pixels =
         (size_t)(corpus->image_grids.count * att_image_grids_stride(&corpus->image_grids));
     return att_hash_fnv1a_add(hash, corpus->image_grids.values,

@@ -21,6 +21,12 @@ static const variant tag_variants[] = {
     { "transformer, crf", { TRANSFORMER, CRF } },
     { "convolution", { CONVOLUTION, { "layers", "1" } } },
     { "convolution, two layers, crf", { CONVOLUTION, CRF } },
+    { "rnn, characters by a CNN", { { "char-features", "cnn" }, { "char-size", "6" } } },
+    { "rnn, characters by an LSTM, crf",
+      { { "char-features", "lstm" }, { "char-size", "4" }, CRF } },
+    { "transformer, characters by a CNN", { TRANSFORMER, { "char-features", "cnn" } } },
+    { "convolution, characters by an LSTM",
+      { CONVOLUTION, { "char-features", "lstm" }, { "layers", "1" } } },
     { NULL, { { 0 } } },
 };
 
@@ -176,7 +182,8 @@ static void a_sentence_has_the_same_bits_alone_and_in_a_batch(void **state)
             const att_sources source = { .rows = 1,
                                          .length = all.lengths[r],
                                          .ids = all.ids + r * all.length,
-                                         .lengths = all.lengths + r };
+                                         .lengths = all.lengths + r,
+                                         .words = all.words ? all.words + r * all.length : NULL };
             tag(&s, single, &source, &one);
             size_t count = (size_t)all.lengths[r];
             if (memcmp(one.log_probs, many.log_probs + many.offsets[r] * many.labels,

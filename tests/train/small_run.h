@@ -132,6 +132,7 @@ static inline att_settings *small_tagger_new(const char *folder, const char *arc
         { "average-checkpoints", "2" },
         { "save-every", "0" },
         { "crf", "yes" },
+        { "char-features", "cnn" },
     };
     att_settings *settings;
     char path[256];

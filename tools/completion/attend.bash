@@ -95,6 +95,9 @@ _attend_value() {
     'train --pool') _attend_words 'stop last mean max attention' ;;
     'train --pool-score') _attend_words 'dot scaled additive' ;;
     'train --pool-heads') ;;
+    'train --char-features') _attend_words 'none cnn lstm' ;;
+    'train --char-embedding-size') ;;
+    'train --char-size') ;;
     'train --dropout') ;;
     'train --word-dropout') ;;
     'train --label-smoothing') ;;
@@ -257,16 +260,16 @@ _attend_options() {
             --norm --norm-kind --activation --residuals
             --attention-scale --embedding-scale --biases --attention-dropout
             --embedding-dropout --min-window --max-window --pool
-            --pool-score --pool-heads --crf --dropout
-            --word-dropout --label-smoothing --scheduled-sampling --scheduled-sampling-start
-            --guided-alignment-weight --optimizer --learning-rate --momentum
-            --beta1 --beta2 --rho --epsilon
-            --weight-decay --clip-norm --schedule --warmup
-            --min-learning-rate --plateau-factor --plateau-patience --epochs
-            --steps --batch-tokens --accumulate --validate-every
-            --best-metric --patience --average-checkpoints --seed
-            --data-seed --out --save-every --log
-            --resume'
+            --pool-score --pool-heads --crf --char-features
+            --char-embedding-size --char-size --dropout --word-dropout
+            --label-smoothing --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight
+            --optimizer --learning-rate --momentum --beta1
+            --beta2 --rho --epsilon --weight-decay
+            --clip-norm --schedule --warmup --min-learning-rate
+            --plateau-factor --plateau-patience --epochs --steps
+            --batch-tokens --accumulate --validate-every --best-metric
+            --patience --average-checkpoints --seed --data-seed
+            --out --save-every --log --resume'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json

@@ -123,8 +123,9 @@ const att_setting_spec att_setting_specs[] = {
            "a synthetic task (reverse, copy, sort, shapes)"),
 
     TEXT("data", "train", train, FROM_FILES, NULL, "FILE",
-         "training data: source<TAB>target, sentence<TAB>label or image<TAB>caption lines; for tag "
-         "a CoNLL file or tokens<TAB>labels lines; for lm a text file; '-' is standard input"),
+         "training data ('-': standard input): source<TAB>target, sentence<TAB>label or "
+         "image<TAB>caption lines; for tag a CoNLL file or tokens<TAB>labels lines; for lm a text "
+         "file"),
     TEXT("data", "source", source, TSV_FILES, NULL, "FILE",
          "training source sentences, one per line, instead of --train"),
     TEXT("data", "target", target, TSV_FILES, NULL, "FILE",

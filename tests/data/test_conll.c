@@ -59,7 +59,8 @@ static void columns_are_chosen_and_separated_by_tabs_or_white_space(void **state
 static void comments_and_extra_nodes_are_skipped_but_a_hash_may_be_a_token(void **state)
 {
     (void)state;
-    assert_sentences("# sent_id = 1\n# a b\na X\n# Y\n\n# Z\n", first_and_last, "a #|X Y@3; #|Z@6; ");
+    assert_sentences("# sent_id = 1\n# a b\na X\n# Y\n\n# Z\n", first_and_last,
+                     "a #|X Y@3; #|Z@6; ");
 #define REST "\t_\t_\t_\t_\t_\t_\t_"
     assert_sentences("# text = x\n1-2\tdont\t_" REST "\n1\tdo\tA" REST "\n1.1\tx\t_" REST
                      "\n2\tnt\tB" REST "\n",

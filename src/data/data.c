@@ -11,10 +11,9 @@
 #include <string.h>
 
 static const att_data_loader *const loaders[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_SEQ2SEQ] = &att_seq2seq_data,
-    [ATT_MODEL_LM] = &att_lm_data,
-    [ATT_MODEL_CLASSIFIER] = &att_classifier_data,
-    [ATT_MODEL_CAPTION] = &att_caption_data,
+    [ATT_MODEL_SEQ2SEQ] = &att_seq2seq_data,       [ATT_MODEL_LM] = &att_lm_data,
+    [ATT_MODEL_CLASSIFIER] = &att_classifier_data, [ATT_MODEL_CAPTION] = &att_caption_data,
+    [ATT_MODEL_TAGGER] = &att_tagger_data,
 };
 
 att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_settings *settings,

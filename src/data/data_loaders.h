@@ -12,7 +12,8 @@ typedef struct att_data_loader {
     att_status (*report)(att_string *out, const att_data *data);
 } att_data_loader;
 
-extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data, att_caption_data;
+extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data, att_tagger_data,
+    att_caption_data;
 
 /* Finalizes a vocabulary after counting. *final receives the final id of each provisional id; NULL
  * if the data must be encoded again, because a word becomes several subwords (or ids were final).
@@ -31,6 +32,7 @@ static inline double att_data_valid_part(const att_settings *settings)
 /* The reports of pairs and of classification data (data_report.c). */
 att_status att_seq2seq_data_report(att_string *out, const att_data *data);
 att_status att_classifier_data_report(att_string *out, const att_data *data);
+att_status att_tagger_data_report(att_string *out, const att_data *data);
 
 /* Continues the line on the validation data: whether they were held out of the training data. */
 att_status att_data_report_split(att_string *out, const att_data *data);

@@ -47,6 +47,7 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
     e->metrics->loss += result.loss;
     e->metrics->steps += result.tokens;
     e->metrics->correct_steps += result.correct;
+    e->metrics->unscored_steps += result.unscored;
     for (int64_t r = 0; e->options->per_pair && r < batch->rows; r++)
         att_token_metrics_merge(&e->options->per_pair[batch->pair_index[r]],
                                 &(att_token_metrics){ .loss = e->rows[r].loss,

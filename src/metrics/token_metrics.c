@@ -186,6 +186,7 @@ void att_token_metrics_merge(att_token_metrics *metrics, const att_token_metrics
     metrics->word_edits += more->word_edits;
     metrics->steps += more->steps;
     metrics->correct_steps += more->correct_steps;
+    metrics->unscored_steps += more->unscored_steps;
     metrics->loss += more->loss;
 }
 

@@ -22,8 +22,8 @@ typedef struct att_decoder att_decoder;
 struct att_model {
     const att_settings *settings;
     /* The same vocabulary where settings->joint; no source vocabulary where models of its type do
-     * not read tokens (att_model_type_has_source_vocab()); the target tokens of a classifier are
-     * labels. */
+     * not read tokens (att_model_type_has_source_vocab()); the target tokens of classifiers and
+     * taggers are labels. */
     const att_vocab *source_vocab, *target_vocab;
     const att_architecture *architecture;
     att_params params;
@@ -150,6 +150,7 @@ typedef struct att_loss_result {
     double loss; /* cross-entropy in nats, without label smoothing and guided alignment */
     int64_t tokens;
     int64_t correct;           /* tokens that were the most probable and are not unknown */
+    int64_t unscored;          /* labels that the model lacks: tokens without a loss */
     att_row_loss_result *rows; /* [B]; NULL: not wanted */
 } att_loss_result;
 
@@ -191,7 +192,13 @@ typedef struct att_sources {
     const int64_t *lengths;  /* [B] */
     const float *image_grid; /* [B,cells,depth] of images, or NULL */
     int64_t cells, depth;
+    const char *const *words; /* [B,S] the tokens as they are written, NULL in padding; or NULL */
+    att_node *word_features;  /* [W,F] features beside the embeddings, and [B,S] the row of each */
+    const int32_t *word_rows; /* token, set by sentence encoders; or NULL */
 } att_sources;
+
+/* The embeddings x [B,S,E] with the features of the words beside them, if there are any. */
+att_node *att_sources_concat_features(att_tape *tape, const att_sources *sources, att_node *x);
 
 /* The sources of a training batch, borrowed. */
 att_sources att_batch_sources(const att_batch *batch);

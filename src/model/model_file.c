@@ -325,6 +325,8 @@ static att_vocab_role target_role(att_model_type type)
         return ATT_VOCAB_TEXT;
     case ATT_MODEL_CLASSIFIER:
         return ATT_VOCAB_LABELS;
+    case ATT_MODEL_TAGGER:
+        return ATT_VOCAB_TAGS;
     case ATT_MODEL_SEQ2SEQ:
     case ATT_MODEL_CAPTION:
         break;
@@ -342,7 +344,10 @@ static att_status read_vocabularies(att_model *model, const att_bundle *bundle, 
     if (reads) {
         ATT_TRY(require_metadata(&source, bundle, KEY_SOURCE, name, err));
         ATT_TRY(att_vocab_from_json(&model->owned_source_vocab, source, name, err));
-        ATT_TRY(att_vocab_check_role(model->owned_source_vocab, ATT_VOCAB_SOURCE, name, err));
+        /* a tagger has a label for each word of a line */
+        ATT_TRY(att_vocab_check_role(model->owned_source_vocab,
+                                     type == ATT_MODEL_TAGGER ? ATT_VOCAB_TAGS : ATT_VOCAB_SOURCE,
+                                     name, err));
     }
     model->source_vocab = model->target_vocab = model->owned_source_vocab;
     if (!reads || !model->owned_settings->joint) {

@@ -43,7 +43,7 @@ att_model_type att_settings_model_type(const att_settings *settings)
 
 bool att_model_type_has_source_vocab(att_model_type type)
 {
-    return type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CLASSIFIER;
+    return type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER;
 }
 
 /* ---- defaults */

@@ -146,8 +146,9 @@ static void settings_of_a_missing_part_are_refused(void **state)
         "activation contradicts ffn-size 0: there is no feed-forward network");
     assert_contradicts(GIVEN("caption", "train", "f", "features", "g", "conv-channels", "8"),
                        "conv-channels contradicts conv-layers 0: there are no convolution layers");
-    assert_contradicts(GIVEN("reverse", "architecture", "cnn"),
-                       "architecture cnn contradicts task reverse: it is for task classify only");
+    assert_contradicts(
+        GIVEN("reverse", "architecture", "cnn"),
+        "architecture cnn contradicts task reverse: it is for tasks classify and tag only");
     assert_contradicts(GIVEN("lm", "train", "f", "tokens", "byte", "lowercase", "yes"),
                        "lowercase contradicts byte tokens: bytes have no case");
     assert_contradicts(GIVEN("lm", "train", "f", "bpe-merges", "9"), "bpe-merges needs tokens bpe");

@@ -348,8 +348,8 @@ static void an_unknown_task_is_refused_with_the_nearest(void **state)
     assert_int_equal(att_settings_new(&settings, "revers", &err), ATT_BAD_INPUT);
     assert_null(settings);
     assert_string_equal(err.message,
-                        "task expects pairs, translate, reverse, copy, sort, classify, lm, caption "
-                        "or shapes, not 'revers'; did you mean reverse?");
+                        "task expects pairs, translate, reverse, copy, sort, classify, tag, lm, "
+                        "caption or shapes, not 'revers'; did you mean reverse?");
 }
 
 static att_status make_settings(void *context)

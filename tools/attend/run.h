@@ -31,7 +31,7 @@ typedef struct run_settings {
     int input_count;
 } run_settings;
 
-model_function run_seq2seq, run_lm, run_classifier, run_caption;
+model_function run_seq2seq, run_lm, run_classifier, run_caption, run_tagger;
 
 /* Appends an output in the form that was asked for; `number` is its line, from 1. */
 att_status run_write_output(att_string *out, const att_output *output, size_t number,

@@ -112,6 +112,31 @@ static void caption_end(const att_validation *best)
     print_truncated(best);
 }
 
+static void tagger_columns(const att_validation *row)
+{
+    printf(" %6.2f %%", 100 * row->accuracy);
+    if (isnan(row->f1))
+        printf("        -");
+    else
+        printf(" %6.2f %%", 100 * row->f1);
+}
+
+static void tagger_log(FILE *log, const att_validation *row)
+{
+    log_real(log, "token_accuracy", row->accuracy);
+    log_real(log, "sentence_accuracy", row->exact_match);
+    if (!isnan(row->f1))
+        log_real(log, "f1", row->f1);
+}
+
+static void tagger_end(const att_validation *best)
+{
+    if (!isnan(best->f1))
+        printf("F1 %.2f %%, ", 100 * best->f1);
+    printf("token accuracy %.2f %%, sentence accuracy %.2f %%, loss %.4f (epoch %lld)\n",
+           100 * best->accuracy, 100 * best->exact_match, best->loss, (long long)best->epoch);
+}
+
 #define TOKENS    "tokens/s", "tokens_per_second"
 #define SENTENCES "sentences/s", "sentences_per_second"
 
@@ -123,6 +148,7 @@ static const type_metrics metrics_of_type[ATT_MODEL_TYPES] = {
     [ATT_MODEL_LM] = { " bits/char perplexity", TOKENS, lm_columns, lm_log, lm_end },
     [ATT_MODEL_CLASSIFIER] = { " accuracy", SENTENCES, classifier_columns, classifier_log,
                                classifier_end },
+    [ATT_MODEL_TAGGER] = { " accuracy       F1", TOKENS, tagger_columns, tagger_log, tagger_end },
 };
 
 /* ---- the log */

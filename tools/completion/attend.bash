@@ -45,6 +45,7 @@ _attend_value() {
     'train --valid-target') _attend_files '' ;;
     'train --valid-fraction') ;;
     'train --guided-alignment') _attend_files '' ;;
+    'train --columns') ;;
     'train --features') _attend_files '' ;;
     'train --valid-features') _attend_files '' ;;
     'train --features-scale') ;;
@@ -94,6 +95,9 @@ _attend_value() {
     'train --pool') _attend_words 'stop last mean max attention' ;;
     'train --pool-score') _attend_words 'dot scaled additive' ;;
     'train --pool-heads') ;;
+    'train --char-features') _attend_words 'none cnn lstm' ;;
+    'train --char-embedding-size') ;;
+    'train --char-size') ;;
     'train --dropout') ;;
     'train --word-dropout') ;;
     'train --label-smoothing') ;;
@@ -119,7 +123,7 @@ _attend_value() {
     'train --batch-tokens') ;;
     'train --accumulate') ;;
     'train --validate-every') ;;
-    'train --best-metric') _attend_words 'token-error-rate exact-match loss bleu' ;;
+    'train --best-metric') _attend_words 'token-error-rate exact-match loss bleu f1' ;;
     'train --patience') ;;
     'train --average-checkpoints') ;;
     'train --seed') ;;
@@ -245,30 +249,31 @@ _attend_options() {
     train)
         _attend_words '--help --config --quiet --train
             --source --target --valid --valid-source
-            --valid-target --valid-fraction --guided-alignment --features
-            --valid-features --features-scale --image-rows --image-columns
-            --image-depth --image-size --conv-layers --conv-channels
-            --image-positions --init-from-image --alphabet --min-string-length
-            --max-string-length --train-count --valid-count --source-tokens
-            --target-tokens --tokens --bpe-merges --joint
-            --lowercase --min-count --max-length --sequence-length
-            --architecture --layers --hidden-size --positions
-            --positions-join --tie-embeddings --init-range --rnn-cell
-            --embedding-size --bidirectional --attention --normalizer
-            --attention-context --attention-window --preset --decoder-layers
-            --heads --kv-heads --ffn-size --norm
-            --norm-kind --activation --residuals --attention-scale
-            --embedding-scale --biases --attention-dropout --embedding-dropout
-            --min-window --max-window --pool --pool-score
-            --pool-heads --dropout --word-dropout --label-smoothing
-            --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight --optimizer
-            --learning-rate --momentum --beta1 --beta2
-            --rho --epsilon --weight-decay --clip-norm
-            --schedule --warmup --min-learning-rate --plateau-factor
-            --plateau-patience --epochs --steps --batch-tokens
-            --accumulate --validate-every --best-metric --patience
-            --average-checkpoints --seed --data-seed --out
-            --save-every --log --resume'
+            --valid-target --valid-fraction --guided-alignment --columns
+            --features --valid-features --features-scale --image-rows
+            --image-columns --image-depth --image-size --conv-layers
+            --conv-channels --image-positions --init-from-image --alphabet
+            --min-string-length --max-string-length --train-count --valid-count
+            --source-tokens --target-tokens --tokens --bpe-merges
+            --joint --lowercase --min-count --max-length
+            --sequence-length --architecture --layers --hidden-size
+            --positions --positions-join --tie-embeddings --init-range
+            --rnn-cell --embedding-size --bidirectional --attention
+            --normalizer --attention-context --attention-window --preset
+            --decoder-layers --heads --kv-heads --ffn-size
+            --norm --norm-kind --activation --residuals
+            --attention-scale --embedding-scale --biases --attention-dropout
+            --embedding-dropout --min-window --max-window --pool
+            --pool-score --pool-heads --crf --char-features
+            --char-embedding-size --char-size --dropout --word-dropout
+            --label-smoothing --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight
+            --optimizer --learning-rate --momentum --beta1
+            --beta2 --rho --epsilon --weight-decay
+            --clip-norm --schedule --warmup --min-learning-rate
+            --plateau-factor --plateau-patience --epochs --steps
+            --batch-tokens --accumulate --validate-every --best-metric
+            --patience --average-checkpoints --seed --data-seed
+            --out --save-every --log --resume'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json
@@ -336,7 +341,7 @@ _attend_options() {
 _attend_operands() {
     case $verb in
     explain) _attend_files 'att' ;;
-    train) _attend_words 'pairs translate reverse copy sort classify lm caption shapes' ;;
+    train) _attend_words 'pairs translate reverse copy sort classify tag lm caption shapes' ;;
     run) _attend_files '' ;;
     eval) _attend_files '' ;;
     score) _attend_files '' ;;

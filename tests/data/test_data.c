@@ -269,6 +269,27 @@ static void without_warnings_the_report_has_four_lines(void **state)
     att_data_free(&data);
 }
 
+static void the_report_of_a_classifier_says_what_was_held_out(void **state)
+{
+    (void)state;
+    att_string text = { 0 }, report = { 0 };
+    char line[80];
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(att_string_printf(&text, "w%d x\t%s\n", i, i % 2 ? "odd" : "even"),
+                         ATT_OK);
+    put("t", text.data);
+    att_data data = load(GIVEN("classify", "train", "t", "valid-fraction", "0.2"));
+    assert_true(data.held_out > 0);
+    assert_int_equal(att_data_report(&report, &data), ATT_OK);
+    snprintf(line, sizeof line,
+             "\nvalidation  %d sentences, %d tokens, held out of the training data\ntokens ",
+             (int)data.valid.pairs, 2 * (int)data.valid.pairs);
+    assert_non_null(strstr(report.data, line));
+    att_data_free(&data);
+    att_string_free(&report);
+    att_string_free(&text);
+}
+
 static att_status load_data(void *context)
 {
     att_data data;
@@ -302,6 +323,7 @@ int main(void)
         IN_FOLDER(valid_fraction_0_trains_on_everything),
         IN_FOLDER(the_report_has_lengths_vocabularies_and_skipped_lines),
         IN_FOLDER(without_warnings_the_report_has_four_lines),
+        IN_FOLDER(the_report_of_a_classifier_says_what_was_held_out),
         IN_FOLDER(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,12 +191,13 @@ static void captions_may_be_of_bpe_tokens(void **state)
     att_data data;
     att_error err = { 0 };
     att_string text = { 0 };
-    assert_int_equal(att_settings_set(settings, "tokens", "bpe", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(settings, "target-tokens", "bpe", NULL), ATT_OK);
     assert_int_equal(att_settings_set(settings, "bpe-merges", "3", NULL), ATT_OK);
     if (att_data_load(&data, settings, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     assert_int_equal(data.train.pairs, 3);
     assert_int_equal(att_corpus_image(&data.train, 1), 0);
+    assert_int_equal(att_vocab_tokenizer_kind(data.target_vocab), ATT_TOKENIZER_BPE);
     const int64_t *at = data.train.target.offsets;
     assert_int_equal(att_vocab_decode(data.target_vocab, &text, data.train.target.ids + at[0],
                                       (size_t)(at[1] - at[0])),
@@ -226,6 +227,51 @@ static void every_allocation_may_fail(void **state)
     att_settings *settings = caption_settings("two.npy", "1\tA dog.\n0\ta cat\n", "0\ta dog\n");
     every_allocation_fails(load_and_batch, settings, 200);
     att_settings_free(settings);
+}
+
+/* A caption model names captions, features and factors; each is opened only if the user named it
+ * too, or asked for the recorded data. */
+static void no_file_is_opened_that_only_the_settings_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *valid_features, *scale, *path, *features;
+        bool recorded;
+        const char *named; /* the file that is refused; NULL: none */
+    } rows[] = {
+        { NULL, NULL, NULL, NULL, false, "secret.tsv" },
+        { NULL, NULL, NULL, NULL, true, NULL },
+        { NULL, NULL, "mine.tsv", NULL, false, "secret.npy" },
+        { "valid.npy", NULL, "mine.tsv", NULL, false, "valid.npy" },
+        { "valid.npy", NULL, "mine.tsv", NULL, true, NULL },
+        { NULL, NULL, "mine.tsv", "mine.npy", false, NULL },
+        { "valid.npy", "scale.npy", "mine.tsv", "mine.npy", false, "scale.npy" },
+        { NULL, "scale.npy", "mine.tsv", "mine.npy", true, NULL },
+        { NULL, "0.5", "mine.tsv", "mine.npy", false, NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_settings *settings;
+        att_error err = { 0 };
+        char message[256];
+        assert_int_equal(att_settings_new(&settings, "caption", NULL), ATT_OK);
+        att_settings_set(settings, "train", "secret.tsv", NULL);
+        att_settings_set(settings, "features", "secret.npy", NULL);
+        if (rows[i].valid_features)
+            att_settings_set(settings, "valid-features", rows[i].valid_features, NULL);
+        if (rows[i].scale)
+            att_settings_set(settings, "features-scale", rows[i].scale, NULL);
+        const att_data_read_options options = { .path = rows[i].path,
+                                                .settings = settings,
+                                                .features = rows[i].features,
+                                                .recorded_data = rows[i].recorded };
+        assert_int_equal(att_data_check_recorded(&options, &err),
+                         rows[i].named ? ATT_BAD_INPUT : ATT_OK);
+        snprintf(message, sizeof message, "the model names '%s', which is opened only",
+                 rows[i].named ? rows[i].named : "");
+        if (rows[i].named && !strstr(err.message, message))
+            fail_msg("row %zu: %s", i, err.message);
+        att_settings_free(settings);
+    }
 }
 
 static void assert_no_data(const char *features, const char *train, const char *valid,
@@ -341,6 +387,7 @@ int main(void)
         cmocka_unit_test(captions_know_their_images),
         cmocka_unit_test(doubles_are_converted_in_a_file_and_refused_in_memory),
         cmocka_unit_test(captions_may_be_of_bpe_tokens),
+        cmocka_unit_test(no_file_is_opened_that_only_the_settings_name),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(captions_without_images_are_refused),
         cmocka_unit_test(held_out_scenes_have_other_pairs_of_shapes),

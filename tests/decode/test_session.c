@@ -366,9 +366,20 @@ static att_status use_session(void *context)
     return status;
 }
 
+static att_status open_session(void *context)
+{
+    att_session *session;
+    att_status status = att_session_new(&session, context, NULL, NULL);
+    att_session_free(session);
+    return status;
+}
+
 static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
+    att_model *lm = lm_rnn();
+    every_arena_allocation_fails(open_session, lm, 1000);
+    att_model_free(lm);
     att_model *const models[] = { seq2seq_rnn(), seq2seq_transformer() };
     for (int m = 0; m < 2; m++) {
         assert_true(every_arena_allocation_fails(use_session, models[m], 10000) > 5);

@@ -177,6 +177,7 @@ static void missing_and_misshapen_tensors_are_refused(void **state)
     expect_refused(1, "", "the tensor 'conv1.weight' is missing");
     expect_refused(1, "conv1.weight\t96x3x7x6\t0\n", "the tensor 'conv1.weight': expected shape");
     expect_refused(1, "conv1.weight\t96x3x7x7\t99999999999\n", "is too short for");
+    expect_refused(1, "conv1.weight\t96x3x7x7\n", "expected a name, a shape and an offset, found");
     expect_refused(1, "conv1.weight\t96x3\t0\n", "expected a name, a shape and an offset, found");
     expect_refused(1, "conv1.weight\t96x3x7x-7\t0\n",
                    "expected a name, a shape and an offset, found");

@@ -193,7 +193,7 @@ static void a_checkpoint_of_a_classifier_cannot_ask_for_bleu(void **state)
     assert_int_equal(att_settings_set_from(settings, "best-metric", "bleu", ATT_FROM_MODEL, NULL),
                      ATT_OK);
     assert_int_equal(att_settings_check(settings, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "best-metric bleu contradicts task classify: a classifier "
+    assert_string_equal(err.message, "best-metric bleu contradicts task classify: its model "
                                      "generates no text");
     att_settings_free(settings);
 }

@@ -571,6 +571,9 @@ typedef struct att_setting {
 ATT_API size_t att_setting_count(void);
 ATT_API const att_setting *att_setting_get(size_t index);
 ATT_API const att_setting *att_setting_find(const char *key);
+/* The key of what version 0.1 or another program calls by this name ("lr": learning-rate); or NULL.
+ */
+ATT_API const char *att_setting_renamed(const char *key);
 /* Whether a task uses a setting: `alphabet` has no meaning where pairs come from files. */
 ATT_API bool att_setting_applies(const att_setting *setting, const char *task);
 

@@ -93,8 +93,8 @@ static const char *nearest_option(const struct verb *verb, const char *name)
     return nearest;
 }
 
-/* Suggests the new name of an option of attend 0.1, or else the nearest name; of `--no-NAME` also
- * by NAME alone. */
+/* Suggests our name of an option of attend 0.1 or of another program, or else the nearest name; of
+ * `--no-NAME` also by NAME alone. */
 static exit_code unknown_option(const struct verb *verb, const char *name)
 {
     const char *no = "";

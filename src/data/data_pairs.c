@@ -4,10 +4,12 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/quote.h"
 #include "data/data_choices.h"
 #include "data/synthetic_strings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The text of the training and validation corpus. */
 typedef struct pair_corpora {
@@ -290,9 +292,11 @@ static att_status load_labels(att_data *out, att_settings *settings, att_error *
     int32_t labels = att_vocab_size(out->target_vocab) - ATT_ID_FIRST;
     if (labels > 1)
         return ATT_OK;
+    const char *label = att_vocab_token(out->target_vocab, ATT_ID_FIRST);
+    char quoted[ATT_QUOTED_SIZE];
     return att_fail(err, ATT_BAD_INPUT, settings->train ? settings->train : settings->target,
                     "has only one label, '%s'; expected at least two",
-                    att_vocab_token(out->target_vocab, ATT_ID_FIRST));
+                    att_quote(quoted, label, strlen(label)));
 }
 
 const att_data_loader att_classifier_data = {

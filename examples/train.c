@@ -49,6 +49,7 @@ static att_status set_up(att_settings *settings, att_error *err)
     static const char *const values[][2] = { { "hidden-size", "32" },
                                              { "learning-rate", "0.01" },
                                              { "valid-fraction", "0.1" },
+                                             { "batch-tokens", "2048" },
                                              { "epochs", "200" } };
     att_status status = ATT_OK;
     for (size_t i = 0; i < sizeof values / sizeof *values && status == ATT_OK; i++)

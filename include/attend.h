@@ -571,6 +571,9 @@ typedef struct att_setting {
 ATT_API size_t att_setting_count(void);
 ATT_API const att_setting *att_setting_get(size_t index);
 ATT_API const att_setting *att_setting_find(const char *key);
+/* The key of what version 0.1 or another program calls by this name ("lr": learning-rate); or NULL.
+ */
+ATT_API const char *att_setting_renamed(const char *key);
 /* Whether a task uses a setting: `alphabet` has no meaning where pairs come from files. */
 ATT_API bool att_setting_applies(const att_setting *setting, const char *task);
 
@@ -666,8 +669,9 @@ typedef enum att_model_type {
     ATT_MODEL_LM,         /* a language model: continues a text */
     ATT_MODEL_CLASSIFIER, /* a line in, one of a list of labels out */
     ATT_MODEL_CAPTION,    /* an image in, a line out */
+    ATT_MODEL_TAGGER,     /* a line in, a label for each of its tokens out */
 } att_model_type;
-enum { ATT_MODEL_TYPES = ATT_MODEL_CAPTION + 1 };
+enum { ATT_MODEL_TYPES = ATT_MODEL_TAGGER + 1 };
 /* Reads a model from a file, or from the bytes of one, which are not needed afterwards; `name` is
  * the file in errors. An error names the tensor that is missing, unknown, of the wrong shape, not
  * finite or different from its checksum. Free it when no call uses it any more. */
@@ -729,8 +733,8 @@ enum {
 };
 
 /* The vocabulary of the model's input or of its output. Only models that read lines
- * (ATT_MODEL_SEQ2SEQ, ATT_MODEL_CLASSIFIER) have ATT_SIDE_SOURCE; the target tokens of a classifier
- * are its labels. */
+ * (ATT_MODEL_SEQ2SEQ, ATT_MODEL_CLASSIFIER, ATT_MODEL_TAGGER) have ATT_SIDE_SOURCE; the target
+ * tokens of classifiers and taggers are labels. */
 typedef enum att_side { ATT_SIDE_SOURCE, ATT_SIDE_TARGET } att_side;
 
 /* The number of tokens, the reserved ones included; 0 where the model has no such vocabulary. */
@@ -781,6 +785,14 @@ typedef enum att_length_norm {
     ATT_LENGTH_NONE, /* 1 */
 } att_length_norm;
 
+/* When a beam search ends. Either way no output scores below that of greedy decoding. */
+typedef enum att_beam_stop {
+    ATT_BEAM_STOP_HEURISTIC, /* as many outputs as the beam size have ended, and the best live
+                                hypothesis, as if it ended next, ranks after the n_best kept */
+    ATT_BEAM_STOP_EXACT,     /* no live hypothesis can rank before them, however it continues up to
+                                max_output_length: slower, and rarely another output */
+} att_beam_stop;
+
 /* Options of decoding. The default is greedy decoding: the most probable token at each step. A
  * negative number (except length_penalty), or a top_p above 1, is ATT_BAD_INPUT. */
 typedef struct att_decoding_options {
@@ -793,7 +805,9 @@ typedef struct att_decoding_options {
     int64_t no_repeat_ngram; /* no n-gram of this many tokens occurs twice; 0: no limit */
     /* Tokens of the output: at least max(min_output_length, min_length_ratio × source tokens)
      * before the end; at most min(max_output_length, max_length_ratio × source tokens), the end
-     * included. No maximum: 50 + 2 × source tokens; for an image, 50. */
+     * included. No maximum: 10 + twice the most tokens that training
+     * targets had for a source of this length (50 + 2 × source tokens where the model does not
+     * know); for an image, 50. */
     int64_t min_output_length, max_output_length;
     double min_length_ratio, max_length_ratio;
     bool sample;        /* sample tokens instead of taking the most probable */
@@ -804,6 +818,7 @@ typedef struct att_decoding_options {
     att_model *const *ensemble; /* [ensemble_count] further models, with equal vocabularies: the
  probability of a token is the mean over all models */
     size_t ensemble_count;
+    att_beam_stop beam_stop;
 } att_decoding_options;
 /* What happens to a line with more than max_input_length tokens. */
 typedef enum att_input_overflow { ATT_OVERFLOW_REFUSE, ATT_OVERFLOW_TRUNCATE } att_input_overflow;
@@ -1017,8 +1032,8 @@ ATT_API att_status att_model_score_text(att_completion *out, const att_model *mo
                                         att_error *err);
 
 /* ---- classifiers */
-/* The labels of a classifier, from 0, the most frequent in training first. Models of other types
- * have none; past the last, NULL. */
+/* The labels of a classifier or tagger, from 0, the most frequent in training first. Models of
+ * other types have none; past the last, NULL. */
 ATT_API size_t att_model_label_count(const att_model *model);
 ATT_API const char *att_model_label(const att_model *model, size_t index);
 typedef struct att_classify_options {
@@ -1058,13 +1073,45 @@ ATT_API const att_prediction *att_predictions_get(const att_predictions *predict
 ATT_API att_status att_prediction_json(att_string *out, const att_prediction *prediction,
                                        const att_model *model, att_error *err);
 
+/* ---- taggers */
+typedef struct att_tag_options {
+    size_t size;
+    int64_t max_input_length; /* as in att_generate_options */
+    att_input_overflow input_overflow;
+    int64_t batch_size;         /* lines at a time; 0: automatic. It changes the speed alone */
+    att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
+    size_t ensemble_count;
+} att_tag_options;
+/* The labels of the tokens of one line (att_model_label()). It belongs to the att_taggings. */
+typedef struct att_tagging {
+    int64_t token_count;
+    const char *const *tokens;    /* [token_count] */
+    const char *const *labels;    /* [token_count] */
+    const int64_t *label_indices; /* [token_count] */
+    const double *probabilities;  /* [token_count, label_count] of every label of each token */
+    int64_t label_count;
+    int64_t unknown_tokens;         /* tokens that the vocabulary lacks */
+    int64_t truncated_input_tokens; /* tokens beyond max_input_length, which have no label */
+} att_tagging;
+typedef struct att_taggings att_taggings;
+/* Labels the whitespace-separated tokens of `count` lines, as att_model_generate() does. */
+ATT_API att_status att_model_tag(att_taggings **out, const att_model *model,
+                                 const char *const *lines, size_t count,
+                                 const att_tag_options *options, att_error *err);
+ATT_API void att_taggings_free(att_taggings *taggings);
+ATT_API size_t att_taggings_count(const att_taggings *taggings);
+ATT_API const att_tagging *att_taggings_get(const att_taggings *taggings, size_t index);
+/* Appends a line as one line of JSON; docs/running.md lists the keys. */
+ATT_API att_status att_tagging_json(att_string *out, const att_tagging *tagging, att_error *err);
+
 /* ---- evaluation */
 /* An example of a dataset. All strings are UTF-8 and are copied. */
 typedef struct att_example {
     const char *source; /* source sentence, without a line end; NULL for captions and text */
-    const char *target; /* target sentence, label or caption, without a line end; for a language
-                           model the next piece of the text, line ends included */
-    int64_t image;      /* captions: index of the image in the features, from 0 */
+    const char
+        *target;   /* target sentence, label, labels of the tokens or caption, without a line
+                      end; for a language model the next piece of the text, line ends included */
+    int64_t image; /* captions: index of the image in the features, from 0 */
 } att_example;
 
 /* Gets the next example, whose strings stay valid until the next call; false: there is none. Called
@@ -1098,6 +1145,7 @@ typedef struct att_seq2seq_eval {
     double perplexity;       /* of the references */
     att_interval exact_match_interval, token_accuracy_interval, token_error_rate_interval,
         word_error_rate_interval, perplexity_interval; /* NaN without bootstrap resamples */
+    int64_t truncated_outputs;                         /* cut at the maximum output length */
 } att_seq2seq_eval;
 
 /* Evaluates on the pairs of a file (source<TAB>target lines; "-": standard input), or if `path` is
@@ -1149,10 +1197,12 @@ typedef struct att_classifier_eval {
     double calibration_error;       /* expected calibration error */
     int64_t labels;
     const int64_t *confusion; /* [labels, labels] rows: true labels, columns: predicted labels */
+    int64_t unknown_labels;   /* lines whose label the model lacks: they count as wrong, and are not
+                                 in `confusion` and `loss` */
 } att_classifier_eval;
 
 /* Evaluates on sentence<TAB>label lines, as above. Of `options`, the ensemble of its decoding and
- * the bootstrap of metric_options are used. A label that the model lacks is ATT_BAD_INPUT. */
+ * the bootstrap of metric_options are used. */
 ATT_API att_status att_model_evaluate_classifier(att_classifier_eval **out, const att_model *model,
                                                  const char *path, const att_eval_options *options,
                                                  att_string *notes, att_error *err);
@@ -1164,6 +1214,37 @@ ATT_API const att_label_metrics *att_classifier_eval_label(const att_classifier_
 /* Appends an evaluation as one line of JSON; docs/metrics.md lists the keys. */
 ATT_API att_status att_classifier_eval_json(att_string *out, const att_classifier_eval *eval,
                                             const att_model *model, att_error *err);
+
+/* Evaluation of a tagger. Spans are those of conlleval: tokens labeled B-type, I-type (also E, S,
+ * L, U); a span is correct if its borders and its type are. A label that the model lacks counts as
+ * wrong. */
+typedef struct att_tagger_eval {
+    int64_t sentences, tokens;
+    int64_t unknown_labels;  /* tokens whose label the model lacks */
+    bool has_spans;          /* a label has such a prefix; otherwise `spans` means nothing */
+    att_label_metrics spans; /* of all spans; support and predicted are numbers of spans */
+    double token_accuracy, sentence_accuracy;
+    double loss; /* the mean of -log probability of the true label of a token, in nats */
+    att_interval f1_interval, token_accuracy_interval, sentence_accuracy_interval; /* or NaN */
+    int64_t types;                                                                 /* of spans */
+} att_tagger_eval;
+typedef struct att_span_type_metrics {
+    const char *type; /* "city" of B-city */
+    att_label_metrics metrics;
+} att_span_type_metrics;
+
+/* Evaluates on a CoNLL file or on tokens<TAB>labels lines, as above. Of `options`, the ensemble of
+ * its decoding and the bootstrap of metric_options are used. */
+ATT_API att_status att_model_evaluate_tagger(att_tagger_eval **out, const att_model *model,
+                                             const char *path, const att_eval_options *options,
+                                             att_string *notes, att_error *err);
+ATT_API void att_tagger_eval_free(att_tagger_eval *eval);
+/* The types of spans, by name; NULL past the last. */
+ATT_API const att_span_type_metrics *att_tagger_eval_type(const att_tagger_eval *eval,
+                                                          int64_t index);
+/* Appends an evaluation as one line of JSON; docs/metrics.md lists the keys. */
+ATT_API att_status att_tagger_eval_json(att_string *out, const att_tagger_eval *eval,
+                                        att_error *err);
 
 /* ---------------------------------------------------------------- 12. Inside a model */
 /* Where a Transformer attends: encoder self-attention, decoder self-attention, cross attention. */
@@ -1316,6 +1397,9 @@ typedef struct att_validation {
     double bleu; /* of 100 (captions: BLEU-4); NaN unless the setting best-metric asks for it */
     double bits_per_character; /* of a language model; NaN for others */
     double perplexity;         /* exp(loss) */
+    double truncated_outputs;  /* lines whose output was cut at the maximum output length; NaN
+                                  where there are no outputs */
+    double f1;                 /* of the spans of a tagger; NaN where there are none */
 } att_validation;
 typedef enum att_training_event {
     ATT_TRAINING_STEP,       /* a step was made */

@@ -67,6 +67,7 @@ typedef struct pair_batches {
     int64_t *order;       /* [count] the batches in the order of the epoch */
     int32_t *source, *target_in, *target_out, *alignment; /* of the current batch */
     int64_t *source_lengths, *target_lengths, *pair_index;
+    const char **source_words; /* or NULL */
 } pair_batches;
 
 /* ---- lengths */
@@ -126,6 +127,9 @@ static bool allocate(pair_batches *batches)
     batches->source_lengths = alloc_or_fail(&good, limits->rows, sizeof *batches->source_lengths);
     batches->target_lengths = alloc_or_fail(&good, limits->rows, sizeof *batches->target_lengths);
     batches->pair_index = alloc_or_fail(&good, limits->rows, sizeof *batches->pair_index);
+    if (batches->corpus->source_words)
+        batches->source_words =
+            alloc_or_fail(&good, limits->source_padded_tokens, sizeof *batches->source_words);
     return good;
 }
 
@@ -142,6 +146,7 @@ static void free_batches(att_batches *base)
     att_free(batches->source_lengths);
     att_free(batches->target_lengths);
     att_free(batches->pair_index);
+    att_free(batches->source_words);
     att_free(batches);
 }
 
@@ -235,6 +240,16 @@ static void fill_row(int32_t *row, const int32_t *ids, int64_t length, int64_t w
         row[i] = ATT_ID_PAD;
 }
 
+static void fill_words(pair_batches *batches, int64_t row, int64_t pair, int64_t width)
+{
+    const att_corpus *corpus = batches->corpus;
+    int64_t first = corpus->source.offsets[pair];
+    int64_t length = corpus->source.offsets[pair + 1] - first;
+    for (int64_t i = 0; i < width; i++)
+        batches->source_words[row * width + i] =
+            i < length ? corpus->source_words + corpus->source_word_offsets[first + i] : NULL;
+}
+
 static void fill_target(pair_batches *batches, int64_t row, int64_t pair, int64_t width)
 {
     const att_corpus *corpus = batches->corpus;
@@ -276,6 +291,7 @@ static const att_batch *get(att_batches *base, int64_t index)
     *current = (att_batch){ .rows = end - begin,
                             .source = batches->source,
                             .source_lengths = batches->source_lengths,
+                            .source_words = batches->source_words,
                             .target_in = batches->target_in,
                             .target_out = batches->target_out,
                             .target_lengths = batches->target_lengths,
@@ -287,6 +303,8 @@ static const att_batch *get(att_batches *base, int64_t index)
         const int32_t *ids =
             att_sequences_get(&batches->corpus->source, batches->pair_index[r], &length);
         fill_row(batches->source + r * current->source_length, ids, length, current->source_length);
+        if (batches->source_words)
+            fill_words(batches, r, batches->pair_index[r], current->source_length);
         fill_target(batches, r, batches->pair_index[r], current->target_length);
     }
     return current;

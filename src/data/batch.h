@@ -9,14 +9,15 @@
 /* Sequences as rows, padded with ATT_ID_PAD to the longest. The source of a row depends on the type
  * of model: tokens, the feature grid of an image, or nothing for a language model. */
 typedef struct att_batch {
-    int64_t rows;                  /* B */
-    int64_t source_length;         /* S; 0 if there is no source */
-    int64_t target_length;         /* T, end token included */
-    const int32_t *source;         /* [B,S] */
-    const int64_t *source_lengths; /* [B] */
-    const int32_t *target_in;      /* [B,T] BOS y1 y2 …: input of teacher forcing */
-    const int32_t *target_out;     /* [B,T] y1 y2 … EOS: the tokens to predict */
-    const int64_t *target_lengths; /* [B] end token included */
+    int64_t rows;                    /* B */
+    int64_t source_length;           /* S; 0 if there is no source */
+    int64_t target_length;           /* T, end token included */
+    const int32_t *source;           /* [B,S] */
+    const int64_t *source_lengths;   /* [B] */
+    const char *const *source_words; /* [B,S] as they are written, NULL in padding; or NULL */
+    const int32_t *target_in;        /* [B,T] BOS y1 y2 …: input of teacher forcing */
+    const int32_t *target_out;       /* [B,T] y1 y2 … EOS: the tokens to predict */
+    const int64_t *target_lengths;   /* [B] end token included */
     const int32_t
         *alignment; /* [B,T] index of the source token aligned with each target, or -1; or NULL */
     const int64_t *pair_index; /* [B] index of the pair in the corpus */

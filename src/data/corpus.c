@@ -8,9 +8,11 @@
 #include "base/quote.h"
 #include "base/random.h"
 #include "data/alignment.h"
-#include "text/lines.h"
+#include "data/conll.h"
 #include "text/pretokenizer.h"
+#include "text/words.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SOURCE, TARGET, SIDES, FIRST_CAPACITY = 256 };
@@ -33,6 +35,9 @@ typedef struct corpus_reader {
     att_string target_text;
     int64_t *target_text_offsets;
     att_ids alignment;
+    att_string words, word_scratch;
+    int64_t *word_offsets;
+    int64_t word_count, word_capacity;
     int64_t pairs, capacity;
     att_corpus_stats stats;
     att_error *err;
@@ -93,20 +98,58 @@ static int64_t new_tokens(const corpus_reader *in, const sequence_builder *side)
     return (int64_t)side->ids.count - side->offsets[in->pairs];
 }
 
-/* Whether the current pair has a label that the training data lacks. */
-static bool has_unknown_label(const corpus_reader *in)
+static bool is_space(char c)
 {
-    const sequence_builder *side = &in->sides[TARGET];
-    return in->options->has_labels && !side->counted && new_tokens(in, side) > 0 &&
-           side->ids.items[side->offsets[in->pairs]] == ATT_ID_UNK;
+    return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static att_status refuse_label(const corpus_reader *in, const att_line_view *label)
+/* Word `index` of a line, from 0; its length is 0 after the last. */
+static att_line_view find_word(const att_line_view *line, int64_t index)
 {
-    char quoted[ATT_QUOTED_SIZE];
-    return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[TARGET].file->name, (int)label->number, 0,
-                       NULL, "unknown label '%s': the training data does not have it",
-                       att_quote(quoted, label->text, label->length));
+    size_t start = 0, end = 0;
+    for (int64_t i = 0; i <= index; i++) {
+        for (start = end; start < line->length && is_space(line->text[start]);)
+            start++;
+        for (end = start; end < line->length && !is_space(line->text[end]);)
+            end++;
+    }
+    return (att_line_view){ line->text + start, end - start, line->number };
+}
+
+static int64_t count_words(const att_line_view *line)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < line->length; i++)
+        count += !is_space(line->text[i]) && (i == 0 || is_space(line->text[i - 1]));
+    return count;
+}
+
+/* Remembers the first label that the training data lacks. */
+static void record_unknown_label(corpus_reader *in, const att_line_view *labels)
+{
+    const sequence_builder *side = &in->sides[TARGET];
+    int64_t count = new_tokens(in, side);
+    const int32_t *ids = side->ids.items + side->offsets[in->pairs];
+    for (int64_t i = 0; i < count && !side->counted && in->stats.unknown_label_line == 0; i++) {
+        if (ids[i] != ATT_ID_UNK)
+            continue;
+        att_line_view label = in->options->is_tagged ? find_word(labels, i) : *labels;
+        att_quote(in->stats.unknown_label, label.text, label.length);
+        in->stats.unknown_label_line = label.number;
+    }
+}
+
+static att_status check_label_count(const corpus_reader *in, const att_line_view lines[SIDES])
+{
+    int64_t tokens = count_words(&lines[SOURCE]), labels = count_words(&lines[TARGET]);
+    assert(!in->options->source_vocab ||
+           att_vocab_tokenizer_kind(in->options->source_vocab) == ATT_TOKENIZER_SPACE);
+    if (tokens == labels)
+        return ATT_OK;
+    return att_fail_at(
+        in->err, ATT_BAD_INPUT, in->sides[TARGET].file->name, (int)lines[TARGET].number, 0, NULL,
+        "expected a label for each token, found %lld token%s and %lld label%s", (long long)tokens,
+        tokens == 1 ? "" : "s", (long long)labels, labels == 1 ? "" : "s");
 }
 
 /* The reason to skip the current pair, or -1. */
@@ -123,7 +166,7 @@ static int skip_reason(const corpus_reader *in)
         return ATT_SKIP_LONG_SOURCE;
     if (target > max_length)
         return ATT_SKIP_LONG_TARGET;
-    return in->options->read_valid && has_unknown_label(in) ? ATT_SKIP_UNKNOWN_LABEL : -1;
+    return -1;
 }
 
 static void record_skip(corpus_reader *in, int reason, int64_t line)
@@ -174,6 +217,28 @@ static att_status keep_target_text(corpus_reader *in, const att_line_view *targe
     return ATT_OK;
 }
 
+/* Stores the words of a source as they are written. */
+static att_status keep_words(corpus_reader *in, const att_line_view *source)
+{
+    int64_t tokens = new_tokens(in, &in->sides[SOURCE]), used = in->word_count;
+    size_t start = in->words.length, count;
+    if (used + tokens > in->word_capacity) {
+        int64_t capacity = 2 * (used + tokens);
+        if (!grow_list(&in->word_offsets, used, capacity))
+            return att_fail_memory(in->err);
+        in->word_capacity = capacity;
+    }
+    ATT_TRY(att_words_split(&in->words, &in->word_scratch, source->text, source->length,
+                            (size_t)tokens, &count, in->err));
+    assert((int64_t)count == tokens);
+    for (int64_t i = 0; i < tokens; i++) {
+        in->word_offsets[used + i] = (int64_t)start;
+        start += strlen(in->words.data + start) + 1;
+    }
+    in->word_count += tokens;
+    return ATT_OK;
+}
+
 /* Whether a source is held out for validation. All pairs with the same source are on the same side,
  * so that no validation source occurs in training. */
 static bool is_valid_pair(const att_pair_read_options *options, const att_line_view *source)
@@ -190,6 +255,8 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
     if (is_valid_pair(in->options, &lines[SOURCE]) != in->options->read_valid)
         return ATT_OK;
     in->stats.lines++;
+    if (in->options->is_tagged)
+        ATT_TRY(check_label_count(in, lines));
     ATT_TRY(reserve_pair(in));
     for (int i = 0; i < SIDES; i++)
         ATT_TRY(tokenize_side(in, &in->sides[i], &lines[i]));
@@ -198,12 +265,14 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
         skip_pair(in, reason, lines[SOURCE].number);
         return ATT_OK;
     }
-    if (has_unknown_label(in))
-        return refuse_label(in, &lines[TARGET]);
+    if (in->options->has_labels)
+        record_unknown_label(in, &lines[TARGET]);
     if (align)
         ATT_TRY(att_alignment_read(&in->alignment, align, align_name,
                                    new_tokens(in, &in->sides[SOURCE]),
                                    new_tokens(in, &in->sides[TARGET]), in->err));
+    if (in->options->keep_words)
+        ATT_TRY(keep_words(in, &lines[SOURCE]));
     if (in->options->keep_target_text)
         ATT_TRY(keep_target_text(in, &lines[TARGET]));
     keep_pair(in, lines[SOURCE].number);
@@ -211,20 +280,6 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
 }
 
 /* ---- all pairs */
-
-/* Refuses a line that is not text, naming the byte in the line and in the file. */
-static att_status check_text(const corpus_reader *in, const struct att_text_file *file,
-                             const att_line_view *line)
-{
-    att_error inner = { 0 };
-    att_status status = att_line_validate(line->text, line->length, &inner);
-    if (status == ATT_OK)
-        return ATT_OK;
-    size_t offset = (size_t)(line->text - file->text.data);
-    offset += att_line_valid_prefix(line->text, line->length);
-    return att_fail_at(in->err, status, file->name, (int)line->number, 0, NULL,
-                       "%s (offset %zu in the file)", inner.message, offset);
-}
 
 static bool is_blank(const att_line_view *line)
 {
@@ -243,7 +298,8 @@ static att_status split_tsv_line(const corpus_reader *in, const att_line_view *l
         tabs += line->text[i] == '\t';
     if (tabs != 1 && !is_blank(line)) {
         const char *found = tabs == 0 ? "no tab" : "more than one tab";
-        const char *expected = in->options->has_labels   ? "sentence<TAB>label"
+        const char *expected = in->options->is_tagged    ? "tokens<TAB>labels"
+                               : in->options->has_labels ? "sentence<TAB>label"
                                : in->options->is_caption ? "image<TAB>caption"
                                                          : "source<TAB>target";
         return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[SOURCE].file->name, (int)line->number,
@@ -274,7 +330,7 @@ static att_status read_one_file(corpus_reader *in, const att_pair_text *from)
     att_line_view line, align, sides[SIDES];
     while (att_line_reader_next(&lines, &line)) {
         bool aligned = from->alignment.name && att_line_reader_next(&aligns, &align);
-        ATT_TRY(check_text(in, &from->tsv, &line));
+        ATT_TRY(att_text_line_check(&from->tsv, &line, in->err));
         ATT_TRY(split_tsv_line(in, &line, sides));
         ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->alignment.name));
         ATT_TRY(att_progress_check(in->err));
@@ -291,14 +347,72 @@ static att_status read_two_files(corpus_reader *in, const att_pair_text *from)
     while (att_line_reader_next(&sources, &sides[SOURCE]) &&
            att_line_reader_next(&targets, &sides[TARGET])) {
         bool aligned = from->alignment.name && att_line_reader_next(&aligns, &align);
-        ATT_TRY(check_text(in, &from->source, &sides[SOURCE]));
-        ATT_TRY(check_text(in, &from->target, &sides[TARGET]));
+        ATT_TRY(att_text_line_check(&from->source, &sides[SOURCE], in->err));
+        ATT_TRY(att_text_line_check(&from->target, &sides[TARGET], in->err));
         ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->alignment.name));
         ATT_TRY(att_progress_check(in->err));
     }
     record_line_ends(in, &sources);
     record_line_ends(in, &targets);
     return ATT_OK;
+}
+
+/* A file without blank lines is one sentence: nothing to train on, and longer than any sentence. */
+static att_status refuse_one_sentence(const corpus_reader *in, const att_conll_reader *sentences)
+{
+    enum { LONGEST = 500 };
+    const sequence_builder *side = &in->sides[SOURCE];
+    int64_t limit = in->options->max_length > 0 ? in->options->max_length : LONGEST;
+    int64_t tokens = sentences->lines.number - sentences->first_line + 1;
+    if (sentences->sentences != 1 || (!side->counted && tokens <= limit))
+        return ATT_OK;
+    return att_fail(in->err, ATT_BAD_INPUT, side->file->name,
+                    "expected a blank line between sentences, found one sentence of %lld lines",
+                    (long long)tokens);
+}
+
+static att_status read_sentences(corpus_reader *in, att_conll_reader *sentences)
+{
+    bool found = true;
+    int64_t last_line = 0;
+    while (true) {
+        ATT_TRY(att_conll_next(sentences, &found, in->err));
+        if (!found)
+            break;
+        last_line = sentences->first_line;
+        const att_line_view sides[SIDES] = {
+            { sentences->tokens.data, sentences->tokens.length, sentences->first_line },
+            { sentences->labels.data, sentences->labels.length, sentences->first_line },
+        };
+        ATT_TRY(add_pair(in, sides, NULL, NULL));
+        ATT_TRY(att_progress_check(in->err));
+    }
+    sentences->first_line = last_line;
+    return refuse_one_sentence(in, sentences);
+}
+
+static att_status read_conll(corpus_reader *in, const att_pair_text *from)
+{
+    att_conll_reader sentences;
+    att_tag_columns columns = in->options->columns;
+    att_status status = att_conll_start(&sentences, &from->tsv, columns, in->err);
+    if (status == ATT_OK)
+        status = read_sentences(in, &sentences);
+    in->stats.conll_columns = (att_tag_columns){ columns.token ? columns.token : sentences.width,
+                                                 columns.label ? columns.label : sentences.width };
+    record_line_ends(in, &sentences.lines);
+    att_conll_free(&sentences);
+    return status;
+}
+
+static att_status read_files(corpus_reader *in, const att_pair_text *from)
+{
+    if (!from->tsv.name)
+        return read_two_files(in, from);
+    if (in->options->is_tagged && !from->tsv.is_lines &&
+        att_conll_detect(from->tsv.text.data, from->tsv.text.length))
+        return read_conll(in, from);
+    return read_one_file(in, from);
 }
 
 static void move_to_corpus(att_corpus *out, corpus_reader *in)
@@ -311,6 +425,8 @@ static void move_to_corpus(att_corpus *out, corpus_reader *in)
                          .target = { in->sides[TARGET].ids.items, in->sides[TARGET].offsets },
                          .line_numbers = in->line_numbers,
                          .alignment = in->alignment.items,
+                         .source_words = in->words.data,
+                         .source_word_offsets = in->word_offsets,
                          .target_text = in->target_text.data,
                          .target_text_offsets = in->target_text_offsets,
                          .stats = in->stats };
@@ -331,7 +447,8 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
     in.sides[TARGET].file = one ? &pairs->tsv : &pairs->target;
     att_status status = reserve_pair(&in);
     if (status == ATT_OK)
-        status = one ? read_one_file(&in, pairs) : read_two_files(&in, pairs);
+        status = read_files(&in, pairs);
+    att_string_free(&in.word_scratch);
     att_tokenizer_state_free(&in.sides[SOURCE].state);
     att_tokenizer_state_free(&in.sides[TARGET].state);
     move_to_corpus(out, &in);
@@ -369,6 +486,8 @@ void att_corpus_free(att_corpus *corpus)
     att_free(corpus->target.offsets);
     att_free(corpus->line_numbers);
     att_free(corpus->alignment);
+    att_free(corpus->source_words);
+    att_free(corpus->source_word_offsets);
     att_free(corpus->target_text);
     att_free(corpus->target_text_offsets);
     att_image_grids_free(&corpus->image_grids);

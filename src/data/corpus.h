@@ -2,7 +2,10 @@
 #ifndef ATT_DATA_CORPUS_H
 #define ATT_DATA_CORPUS_H
 
+#include "base/quote.h"
 #include "data/image_grids.h"
+#include "settings/settings.h"
+#include "text/lines.h"
 #include "text/vocab.h"
 
 /* One side of all pairs, end to end: pair p has tokens ids[offsets[p]] … ids[offsets[p + 1] - 1].
@@ -19,10 +22,9 @@ typedef enum att_skip_reason {
     ATT_SKIP_EMPTY_TARGET,
     ATT_SKIP_LONG_SOURCE, /* more tokens than max-length */
     ATT_SKIP_LONG_TARGET,
-    ATT_SKIP_UNKNOWN_LABEL, /* a label that the training data lacks */
 } att_skip_reason;
 
-enum { ATT_SKIP_COUNT = ATT_SKIP_UNKNOWN_LABEL + 1, ATT_SKIP_MAX_LINES = 5 };
+enum { ATT_SKIP_COUNT = ATT_SKIP_LONG_TARGET + 1, ATT_SKIP_MAX_LINES = 5 };
 
 /* Sequence lengths of one side in tokens, and tokens that the vocabulary lacks. */
 typedef struct att_sequence_stats {
@@ -39,16 +41,24 @@ typedef struct att_corpus_stats {
     bool has_bom;       /* a byte order mark at the start, which is ignored */
     int64_t
         characters; /* of a language model's text: grapheme clusters; bytes if it is not UTF-8 */
+    /* the first label that the training data lacks, quoted, and its line; target.unknown_tokens has
+     * their number */
+    char unknown_label[ATT_QUOTED_SIZE];
+    int64_t unknown_label_line;
+    att_tag_columns conll_columns; /* of a CoNLL file, from 1; 0: it is another */
 } att_corpus_stats;
 
 /* The text of a language model is one pair without a source, whose target is the whole text. */
 typedef struct att_corpus {
     int64_t pairs;
     att_sequences source, target;
-    bool has_labels;       /* targets are labels: one token each, without end token */
+    bool has_labels; /* targets are labels without end token: one, or one per source token. A label
+                      * that the training data lacks is ATT_ID_UNK */
     int64_t *line_numbers; /* [pairs] the line of each in its file, from 1 */
     int32_t *alignment; /* beside target.ids: index of the aligned source token, or -1; or NULL */
-    char *target_text;  /* targets as they are in the file, each ended by a zero byte; or NULL */
+    char *source_words; /* source tokens as they are written, each ended by a zero byte; or NULL */
+    int64_t *source_word_offsets; /* beside source.ids: the start of each in source_words */
+    char *target_text; /* targets as they are in the file, each ended by a zero byte; or NULL */
     int64_t *target_text_offsets; /* [pairs] the start of each in target_text */
     att_image_grids
         image_grids; /* of captions, whose sources are image numbers: att_corpus_image() */
@@ -69,6 +79,7 @@ typedef struct att_pair_text {
     struct att_text_file {
         const char *name; /* not owned; NULL: there is no such file */
         att_string text;
+        bool is_lines; /* one example per line: never a CoNLL file */
     } tsv, source, target, alignment;
 } att_pair_text;
 
@@ -78,6 +89,10 @@ void att_pair_text_free(att_pair_text *pairs);
 
 /* Reads one text file the same way ("-": standard input). */
 att_status att_text_file_load(struct att_text_file *out, const char *path, att_error *err);
+
+/* Refuses a line that is not UTF-8 text, naming the byte in the line and in the file. */
+att_status att_text_line_check(const struct att_text_file *file, const att_line_view *line,
+                               att_error *err);
 
 /* Refuses parallel files with different numbers of lines. */
 att_status att_pair_text_check_lines(const att_pair_text *pairs, att_error *err);
@@ -93,9 +108,11 @@ typedef struct att_pair_read_options {
     uint64_t seed;         /* of that choice */
     bool read_valid;       /* read the pairs held out; else the others */
     bool keep_target_text;
+    bool keep_words; /* of tagged sentences, for character features */
     bool is_caption; /* sources are image numbers */
-    bool has_labels; /* targets are labels: an unknown label is refused, or, among pairs held out,
-                      * its pair is skipped */
+    bool has_labels; /* targets are labels */
+    bool is_tagged; /* a label for each source token: a CoNLL file, or lines of tokens and labels */
+    att_tag_columns columns; /* of a CoNLL file */
 } att_pair_read_options;
 
 /* Checks the text and encodes its pairs. Pairs with an empty or too long side are skipped and

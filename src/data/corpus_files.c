@@ -6,7 +6,7 @@
 #include "base/minmax.h"
 #include "base/string.h"
 #include "data/memory_files.h"
-#include "text/lines.h"
+#include "text/pretokenizer.h"
 
 #include <string.h>
 
@@ -47,6 +47,7 @@ att_status att_text_file_load(struct att_text_file *out, const char *path, att_e
     const att_memory_file *mounted = att_memory_file_find(path);
     if (mounted && mounted->text) {
         out->name = mounted->name;
+        out->is_lines = mounted->is_lines;
         return att_string_append(&out->text, mounted->text, mounted->length) == ATT_OK
                    ? ATT_OK
                    : att_fail_memory(err);
@@ -82,6 +83,19 @@ void att_pair_text_free(att_pair_text *pairs)
     att_string_free(&pairs->target.text);
     att_string_free(&pairs->alignment.text);
     *pairs = (att_pair_text){ 0 };
+}
+
+att_status att_text_line_check(const struct att_text_file *file, const att_line_view *line,
+                               att_error *err)
+{
+    att_error inner = { 0 };
+    att_status status = att_line_validate(line->text, line->length, &inner);
+    if (status == ATT_OK)
+        return ATT_OK;
+    size_t offset = (size_t)(line->text - file->text.data);
+    offset += att_line_valid_prefix(line->text, line->length);
+    return att_fail_at(err, status, file->name, (int)line->number, 0, NULL,
+                       "%s (offset %zu in the file)", inner.message, offset);
 }
 
 /* Parallel files must have the same number of lines. */

@@ -11,10 +11,9 @@
 #include <string.h>
 
 static const att_data_loader *const loaders[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_SEQ2SEQ] = &att_seq2seq_data,
-    [ATT_MODEL_LM] = &att_lm_data,
-    [ATT_MODEL_CLASSIFIER] = &att_classifier_data,
-    [ATT_MODEL_CAPTION] = &att_caption_data,
+    [ATT_MODEL_SEQ2SEQ] = &att_seq2seq_data,       [ATT_MODEL_LM] = &att_lm_data,
+    [ATT_MODEL_CLASSIFIER] = &att_classifier_data, [ATT_MODEL_CAPTION] = &att_caption_data,
+    [ATT_MODEL_TAGGER] = &att_tagger_data,
 };
 
 att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_settings *settings,
@@ -30,7 +29,7 @@ att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_se
     return att_vocab_finalize(vocab, label ? 1 : settings->min_count, final, err);
 }
 
-att_status att_data_load(att_data *out, const att_settings *settings, att_error *err)
+att_status att_data_load(att_data *out, att_settings *settings, att_error *err)
 {
     *out = (att_data){ .model_type = att_settings_model_type(settings) };
     att_status status = loaders[out->model_type]->load(out, settings, err);
@@ -105,5 +104,6 @@ void att_data_free(att_data *data)
     att_vocab_free(data->source_vocab);
     att_corpus_free(&data->train);
     att_corpus_free(&data->valid);
+    att_string_free(&data->choices);
     *data = (att_data){ 0 };
 }

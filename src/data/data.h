@@ -12,11 +12,14 @@ typedef struct att_data {
                                              * for language models and captions */
     att_corpus train, valid;
     int64_t held_out;            /* pairs of `valid` that were held out of the training file */
+    bool valid_in_train;         /* `valid` is a part of `train`: nothing was to be held out */
     int64_t overlapping_sources; /* pairs of `valid` whose source is also in `train` */
+    att_string choices; /* settings that were chosen by the data, and why: for the report */
 } att_data;
 
-/* Reads or generates the data. The same settings and files give the same data. */
-att_status att_data_load(att_data *out, const att_settings *settings, att_error *err);
+/* Reads or generates the data. The same settings and files give the same data. Settings that the
+ * user did not give may be chosen by them (data_choices.h). */
+att_status att_data_load(att_data *out, att_settings *settings, att_error *err);
 void att_data_free(att_data *data);
 
 /* Data to evaluate a model on, encoded by its vocabularies. */

@@ -211,7 +211,7 @@ static att_status read_valid(att_corpus *out, caption_corpus *from, const att_se
     att_pair_read_options options = read_options(settings, numbers, vocab);
     options.keep_target_text = true; /* outputs are compared with all captions of an image */
     options.read_valid = held_out;
-    options.valid_fraction = held_out ? options.valid_fraction : 0;
+    options.valid_fraction = held_out ? att_data_valid_part(settings) : 0;
     att_status status = read_with_final_vocab(out, from, &options, "validate", err);
     att_vocab_free(numbers);
     if (status == ATT_OK)
@@ -219,7 +219,7 @@ static att_status read_valid(att_corpus *out, caption_corpus *from, const att_se
     return status;
 }
 
-static att_status load_captions(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_captions(att_data *out, att_settings *settings, att_error *err)
 {
     ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
                           settings->lowercase, err));
@@ -231,7 +231,8 @@ static att_status load_captions(att_data *out, const att_settings *settings, att
         status = read_valid(&out->valid, &from, settings, out->target_vocab, held_out, err);
     free_caption_corpus(&from);
     ATT_TRY(status);
-    out->held_out = held_out ? out->valid.pairs : 0;
+    out->valid_in_train = held_out && settings->valid_fraction == 0;
+    out->held_out = held_out && !out->valid_in_train ? out->valid.pairs : 0;
     return check_same_grid(out, settings, err);
 }
 
@@ -272,20 +273,19 @@ static int64_t count_images(const att_corpus *corpus)
     return count;
 }
 
-static att_status report_corpus(att_string *out, const char *name, const att_corpus *corpus,
-                                const char *after)
+static att_status report_corpus(att_string *out, const char *name, const att_corpus *corpus)
 {
     return att_string_printf(
-        out, "%-12s%" PRId64 " captions of %" PRId64 " images, %" PRId64 " tokens%s\n", name,
-        corpus->pairs, count_images(corpus), corpus->stats.target.tokens, after);
+        out, "%-12s%" PRId64 " captions of %" PRId64 " images, %" PRId64 " tokens\n", name,
+        corpus->pairs, count_images(corpus), corpus->stats.target.tokens);
 }
 
 static att_status report_captions(att_string *out, const att_data *data)
 {
     const att_image_grids *grids = &data->train.image_grids;
-    ATT_TRY(report_corpus(out, "training", &data->train, ""));
-    ATT_TRY(report_corpus(out, "validation", &data->valid,
-                          data->held_out > 0 ? ", held out of the training data" : ""));
+    ATT_TRY(report_corpus(out, "training", &data->train));
+    ATT_TRY(report_corpus(out, "validation", &data->valid));
+    ATT_TRY(att_data_report_split(out, data));
     ATT_TRY(att_string_printf(out, "%-12s%" PRId64 " × %" PRId64 " cells, %" PRId64 " channels\n",
                               "images", grids->rows, grids->columns, grids->depth));
     ATT_TRY(att_sequence_stats_report(out, "target", data->target_vocab, &data->train.stats.target,

@@ -37,8 +37,9 @@ static text_slice whole_text(const struct att_text_file *file, att_tokenizer_kin
 }
 
 /* Splits the end off a text, at a line end if there is one within 1 % of the length. */
-static text_slice split_off_end(text_slice *all, double fraction)
+static text_slice split_off_end(text_slice *all, const att_settings *settings)
 {
+    double fraction = att_data_valid_part(settings);
     size_t at = all->length - (size_t)((double)all->length * fraction);
     const char *end = at < all->length ? memchr(all->text + at, '\n', all->length - at) : NULL;
     size_t near = all->length / 100 + 1;
@@ -47,7 +48,8 @@ static text_slice split_off_end(text_slice *all, double fraction)
     while (at < all->length && ((unsigned char)all->text[at] & 0xC0) == 0x80)
         at++; /* not inside a character */
     text_slice rest = { .name = all->name, .text = all->text + at, .length = all->length - at };
-    all->length = at;
+    if (settings->valid_fraction > 0)
+        all->length = at;
     return rest;
 }
 
@@ -160,18 +162,19 @@ static att_status load_slices(att_data *out, struct att_text_file files[2],
     ATT_TRY(att_text_file_load(&files[1], settings->valid, err));
     att_tokenizer_kind tokens = (att_tokenizer_kind)settings->tokens;
     text_slice train = whole_text(&files[0], tokens);
-    text_slice valid = settings->valid ? whole_text(&files[1], tokens)
-                                       : split_off_end(&train, settings->valid_fraction);
+    text_slice valid =
+        settings->valid ? whole_text(&files[1], tokens) : split_off_end(&train, settings);
     ATT_TRY(read_train(out, &train, settings, err));
     if (valid.length == 0 && !settings->valid)
         return att_fail(err, ATT_BAD_INPUT, train.name,
-                        "has nothing left to validate on: give valid, or a valid-fraction above 0");
+                        "has nothing left to validate on: give valid, or another valid-fraction");
     ATT_TRY(read_slice(&out->valid, &valid, out->target_vocab, NULL, "validate", err));
-    out->held_out = settings->valid ? 0 : 1;
+    out->valid_in_train = !settings->valid && settings->valid_fraction == 0;
+    out->held_out = !settings->valid && !out->valid_in_train;
     return ATT_OK;
 }
 
-static att_status load_text(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_text(att_data *out, att_settings *settings, att_error *err)
 {
     ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->tokens,
                           settings->lowercase, err));
@@ -195,7 +198,7 @@ static att_status read_text(att_corpus *out, const att_data_read_options *option
     ATT_TRY(att_text_file_load(&file, options->path ? options->path : own, err));
     text_slice from = whole_text(&file, tokens);
     if (!options->path && !settings->valid)
-        from = split_off_end(&from, settings->valid_fraction);
+        from = split_off_end(&from, settings);
     att_status status = read_slice(out, &from, options->target_vocab, NULL, "evaluate", err);
     att_string_free(&file.text);
     return status;
@@ -226,7 +229,9 @@ static att_status report_text(att_string *out, const att_data *data)
     const att_sequence_stats *train = &data->train.stats.target, *valid = &data->valid.stats.target;
     ATT_TRY(report_slice(out, "training", &data->train, ""));
     ATT_TRY(report_slice(out, "validation", &data->valid,
-                         data->held_out ? ", the end of the training file" : ""));
+                         data->held_out         ? ", the end of the training file"
+                         : data->valid_in_train ? ", the end of the training file, trained on too"
+                                                : ""));
     ATT_TRY(
         att_string_printf(out, "%-12s%s, vocabulary size %d\n", "tokens",
                           att_tokenizer_specs[att_vocab_tokenizer_kind(data->target_vocab)].unit,

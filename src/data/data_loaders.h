@@ -5,14 +5,15 @@
 #include "data/data.h"
 
 typedef struct att_data_loader {
-    att_status (*load)(att_data *out, const att_settings *settings, att_error *err);
+    att_status (*load)(att_data *out, att_settings *settings, att_error *err);
     att_status (*read)(att_corpus *out, const att_data_read_options *options, att_error *err);
     att_status (*batches)(att_batches **out, const att_corpus *corpus, const att_settings *settings,
                           int64_t tokens, uint64_t seed, att_error *err);
     att_status (*report)(att_string *out, const att_data *data);
 } att_data_loader;
 
-extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data, att_caption_data;
+extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data, att_tagger_data,
+    att_caption_data;
 
 /* Finalizes a vocabulary after counting. *final receives the final id of each provisional id; NULL
  * if the data must be encoded again, because a word becomes several subwords (or ids were final).
@@ -20,9 +21,21 @@ extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data,
 att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_settings *settings,
                                  att_error *err);
 
+/* The fraction of the training data that is validated on if no validation data are given: with
+ * valid-fraction 0 all are trained on, and a sample of them is validated on. */
+#define ATT_VALID_SAMPLE 0.05
+static inline double att_data_valid_part(const att_settings *settings)
+{
+    return settings->valid_fraction > 0 ? settings->valid_fraction : ATT_VALID_SAMPLE;
+}
+
 /* The reports of pairs and of classification data (data_report.c). */
 att_status att_seq2seq_data_report(att_string *out, const att_data *data);
 att_status att_classifier_data_report(att_string *out, const att_data *data);
+att_status att_tagger_data_report(att_string *out, const att_data *data);
+
+/* Continues the line on the validation data: whether they were held out of the training data. */
+att_status att_data_report_split(att_string *out, const att_data *data);
 
 /* Appends the lines on one side: tokens, vocabulary size, sequence lengths, unknown tokens. */
 att_status att_sequence_stats_report(att_string *out, const char *name, const att_vocab *vocab,

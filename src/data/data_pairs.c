@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/quote.h"
+#include "data/data_choices.h"
 #include "data/synthetic_strings.h"
 
 #include <stdlib.h>
@@ -46,6 +47,12 @@ static const char *name_of(const att_pair_text *text)
 
 /* ---- encoding it */
 
+static bool has_labels(const att_settings *settings)
+{
+    att_model_type type = att_settings_model_type(settings);
+    return type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER;
+}
+
 /* Finalizes both vocabularies and the ids of the training corpus. With BPE the corpus must be
  * encoded again: only then are the tokens of a line known. */
 static att_status finish_vocabularies(att_data *out, const att_settings *settings, bool *again,
@@ -55,7 +62,9 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
     bool joint = out->source_vocab == out->target_vocab;
     att_status status = att_data_finish_vocab(out->source_vocab, &source, settings, err);
     if (status == ATT_OK && !joint)
-        status = att_data_finish_vocab(out->target_vocab, &target, settings, err);
+        status = has_labels(settings)
+                     ? att_vocab_finalize(out->target_vocab, 1, &target, err)
+                     : att_data_finish_vocab(out->target_vocab, &target, settings, err);
     *again = !source || !(joint || target);
     if (status == ATT_OK && !*again)
         att_corpus_renumber(&out->train, source, joint ? source : target);
@@ -82,25 +91,37 @@ static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_opt
                     noun(reading), purpose, (long long)corpus->stats.lines);
 }
 
-static att_pair_read_options read_options(const pair_corpora *from, const att_settings *settings,
-                                          const att_vocab *source, const att_vocab *target)
+/* How files are read, whatever is read from them. */
+static att_status file_options(att_pair_read_options *out, const att_settings *settings,
+                               const att_vocab *source, const att_vocab *target, att_error *err)
 {
-    bool synthetic = !att_settings_uses_files(settings);
-    return (att_pair_read_options){ .source_vocab = source,
-                                    .target_vocab = target,
-                                    .max_length = synthetic ? 0 : settings->max_length,
-                                    .valid_fraction =
-                                        from->valid_from_train ? settings->valid_fraction : 0,
-                                    .seed = (uint64_t)settings->data_seed,
-                                    .has_labels =
-                                        att_settings_model_type(settings) == ATT_MODEL_CLASSIFIER };
+    *out = (att_pair_read_options){
+        .source_vocab = source,
+        .target_vocab = target,
+        .has_labels = has_labels(settings),
+        .is_tagged = att_settings_model_type(settings) == ATT_MODEL_TAGGER,
+        .keep_words = att_settings_model_type(settings) == ATT_MODEL_TAGGER &&
+                      settings->char_features != ATT_CHAR_FEATURES_NONE,
+    };
+    return out->is_tagged ? att_settings_columns(&out->columns, settings, err) : ATT_OK;
+}
+
+static att_status read_options(att_pair_read_options *out, const pair_corpora *from,
+                               const att_settings *settings, const att_vocab *source,
+                               const att_vocab *target, att_error *err)
+{
+    ATT_TRY(file_options(out, settings, source, target, err));
+    out->max_length = att_settings_uses_files(settings) ? settings->max_length : 0;
+    out->valid_fraction = from->valid_from_train ? settings->valid_fraction : 0;
+    out->seed = (uint64_t)settings->data_seed;
+    return ATT_OK;
 }
 
 static att_status read_train(att_data *out, const pair_corpora *from, const att_settings *settings,
                              att_error *err)
 {
-    att_pair_read_options options =
-        read_options(from, settings, out->source_vocab, out->target_vocab);
+    att_pair_read_options options;
+    ATT_TRY(read_options(&options, from, settings, out->source_vocab, out->target_vocab, err));
     options.counted_source = out->source_vocab;
     options.counted_target = out->target_vocab;
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
@@ -119,16 +140,29 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
                              const att_settings *settings, const att_vocab *source,
                              const att_vocab *target, bool keep_text, att_error *err)
 {
-    att_pair_read_options options = read_options(from, settings, source, target);
+    att_pair_read_options options;
+    ATT_TRY(read_options(&options, from, settings, source, target, err));
     options.keep_target_text = keep_text;
     options.read_valid = from->valid_from_train;
+    if (from->valid_from_train)
+        options.valid_fraction = att_data_valid_part(settings);
     const att_pair_text *valid = from->valid_from_train ? &from->train : &from->valid;
     ATT_TRY(att_corpus_read(out, valid, &options, err));
+    if (from->valid_from_train && settings->valid_fraction == 0 && out->pairs == 0) {
+        att_corpus_free(out);
+        options.valid_fraction = 1; /* so few pairs that a sample has none: all of them */
+        ATT_TRY(att_corpus_read(out, valid, &options, err));
+    }
     if (from->valid_from_train && out->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid),
                         "is too small: valid-fraction %g holds out no %s; give valid",
                         settings->valid_fraction, noun(&options));
-    return refuse_empty(out, &options, name_of(valid), "validate", err);
+    ATT_TRY(refuse_empty(out, &options, name_of(valid), "validate", err));
+    if (options.has_labels && out->stats.target.unknown_tokens == out->stats.target.tokens)
+        return att_fail_at(err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line,
+                           0, NULL, "expected labels of the training data, found only others: '%s'",
+                           out->stats.unknown_label);
+    return ATT_OK;
 }
 
 /* ---- overlap of training and validation */
@@ -179,10 +213,11 @@ static void free_corpora(pair_corpora *from)
     att_pair_text_free(&from->valid);
 }
 
-static att_status load(att_data *out, pair_corpora *from, const att_settings *settings,
-                       att_error *err)
+static att_status load(att_data *out, pair_corpora *from, att_settings *settings, att_error *err)
 {
-    bool lower = settings->lowercase, labels = out->model_type == ATT_MODEL_CLASSIFIER;
+    ATT_TRY(get_corpora(from, settings, err));
+    ATT_TRY(att_data_choose_tokens(out, settings, &from->train, err));
+    bool lower = settings->lowercase, labels = has_labels(settings);
     ATT_TRY(
         att_vocab_new(&out->source_vocab, (att_tokenizer_kind)settings->source_tokens, lower, err));
     if (settings->joint)
@@ -190,16 +225,18 @@ static att_status load(att_data *out, pair_corpora *from, const att_settings *se
     else
         ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
                               lower && !labels, err));
-    ATT_TRY(get_corpora(from, settings, err));
     ATT_TRY(read_train(out, from, settings, err));
-    bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU;
+    ATT_TRY(att_data_choose_batch(out, settings, err));
+    bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU ||
+                     out->model_type == ATT_MODEL_TAGGER; /* for labels that training lacks */
     ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,
                        err));
-    out->held_out = from->valid_from_train ? out->valid.pairs : 0;
-    return count_overlap(out, err);
+    out->valid_in_train = from->valid_from_train && settings->valid_fraction == 0;
+    out->held_out = from->valid_from_train && !out->valid_in_train ? out->valid.pairs : 0;
+    return out->valid_in_train ? ATT_OK : count_overlap(out, err);
 }
 
-static att_status load_pairs(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_pairs(att_data *out, att_settings *settings, att_error *err)
 {
     pair_corpora from = { 0 };
     att_status status = load(out, &from, settings, err);
@@ -210,12 +247,10 @@ static att_status load_pairs(att_data *out, const att_settings *settings, att_er
 /* Reads the pairs of one file. */
 static att_status read_file(att_corpus *out, const att_data_read_options *options, att_error *err)
 {
-    const att_pair_read_options reading = {
-        .source_vocab = options->source_vocab,
-        .target_vocab = options->target_vocab,
-        .keep_target_text = options->keep_target_text,
-        .has_labels = att_settings_model_type(options->settings) == ATT_MODEL_CLASSIFIER
-    };
+    att_pair_read_options reading;
+    ATT_TRY(file_options(&reading, options->settings, options->source_vocab, options->target_vocab,
+                         err));
+    reading.keep_target_text = options->keep_target_text;
     const att_pair_files files = { .tsv = options->path };
     att_pair_text text = { 0 };
     att_status status = att_pair_text_load(&text, &files, err);
@@ -249,9 +284,9 @@ static att_status batch_pairs(att_batches **out, const att_corpus *corpus,
     return att_pair_batches_new(out, corpus, tokens, seed, err);
 }
 
-/* ---- classifiers: targets are labels */
+/* ---- classifiers and taggers: targets are labels */
 
-static att_status load_labels(att_data *out, const att_settings *settings, att_error *err)
+static att_status load_labels(att_data *out, att_settings *settings, att_error *err)
 {
     ATT_TRY(load_pairs(out, settings, err));
     int32_t labels = att_vocab_size(out->target_vocab) - ATT_ID_FIRST;
@@ -269,6 +304,13 @@ const att_data_loader att_classifier_data = {
     .read = read_pairs,
     .batches = batch_pairs,
     .report = att_classifier_data_report,
+};
+
+const att_data_loader att_tagger_data = {
+    .load = load_labels,
+    .read = read_pairs,
+    .batches = batch_pairs,
+    .report = att_tagger_data_report,
 };
 
 const att_data_loader att_seq2seq_data = {

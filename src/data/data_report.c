@@ -12,7 +12,6 @@ static const char *const skip_names[ATT_SKIP_COUNT] = {
     [ATT_SKIP_EMPTY_TARGET] = "with an empty target",
     [ATT_SKIP_LONG_SOURCE] = "with a source longer than max-length",
     [ATT_SKIP_LONG_TARGET] = "with a target longer than max-length",
-    [ATT_SKIP_UNKNOWN_LABEL] = "with a label that is not in the training data",
 };
 
 static double percent(int64_t part, int64_t all)
@@ -90,9 +89,22 @@ static att_status report_warnings(att_string *out, const char *name, const att_c
     return ATT_OK;
 }
 
+static att_status report_unknown_labels(att_string *out, const char *name, const att_corpus *corpus)
+{
+    int64_t count = corpus->stats.target.unknown_tokens;
+    if (!corpus->has_labels || count == 0)
+        return ATT_OK;
+    return att_string_printf(out,
+                             "%-12s%s: %" PRId64 " label%s not in the training data, counted as "
+                             "wrong; the first is '%s' in line %" PRId64 "\n",
+                             "note", name, count, count == 1 ? " is" : "s are",
+                             corpus->stats.unknown_label, corpus->stats.unknown_label_line);
+}
+
 att_status att_corpus_warnings(att_string *out, const char *name, const att_corpus *corpus)
 {
     ATT_TRY(report_skips(out, name, &corpus->stats));
+    ATT_TRY(report_unknown_labels(out, name, corpus));
     return report_warnings(out, name, &corpus->stats);
 }
 
@@ -107,13 +119,20 @@ static att_status report_overlap(att_string *out, const att_data *data)
                              percent(data->overlapping_sources, data->valid.pairs));
 }
 
+att_status att_data_report_split(att_string *out, const att_data *data)
+{
+    if (data->held_out == 0 && !data->valid_in_train)
+        return ATT_OK;
+    out->length--; /* the newline: the line continues */
+    return att_string_puts(out, data->valid_in_train
+                                    ? ", a sample of the training data: nothing is held out\n"
+                                    : ", held out of the training data\n");
+}
+
 static att_status report_validation(att_string *out, const att_data *data)
 {
     ATT_TRY(report_pairs(out, "validation", &data->valid));
-    if (data->held_out == 0)
-        return ATT_OK;
-    out->length--; /* the newline: the line continues */
-    return att_string_puts(out, ", held out of the training data\n");
+    return att_data_report_split(out, data);
 }
 
 /* ---- classification data */
@@ -135,7 +154,7 @@ static att_status report_labels(att_string *out, const att_data *data)
             att_string_printf(out, "%s %s (%.1f %%)", i > 0 ? "," : "",
                               att_vocab_token(data->target_vocab, ATT_ID_FIRST + i),
                               percent(att_vocab_token_count(data->target_vocab, ATT_ID_FIRST + i),
-                                      data->train.pairs)));
+                                      data->train.stats.target.tokens)));
     return att_string_puts(out, labels > MAX_LABELS_SHOWN ? ", …\n" : "\n");
 }
 
@@ -143,16 +162,31 @@ att_status att_classifier_data_report(att_string *out, const att_data *data)
 {
     ATT_TRY(report_sentences(out, "training", &data->train));
     ATT_TRY(report_sentences(out, "validation", &data->valid));
-    if (data->held_out > 0) {
-        out->length--; /* the newline: the line continues */
-        ATT_TRY(att_string_puts(out, ", held out of the training data\n"));
-    }
+    ATT_TRY(att_data_report_split(out, data));
     ATT_TRY(att_sequence_stats_report(out, "tokens", data->source_vocab, &data->train.stats.source,
                                       &data->valid.stats.source, data->train.pairs));
     ATT_TRY(report_labels(out, data));
     ATT_TRY(att_corpus_warnings(out, "training", &data->train));
     ATT_TRY(att_corpus_warnings(out, "validation", &data->valid));
     return report_overlap(out, data);
+}
+
+/* ---- tagged sentences */
+
+static att_status report_format(att_string *out, const att_data *data)
+{
+    const att_tag_columns *columns = &data->train.stats.conll_columns;
+    if (columns->token == 0)
+        return att_string_printf(out, "%-12slines of tokens and labels\n", "format");
+    return att_string_printf(
+        out, "%-12sCoNLL: tokens in column %" PRId64 ", labels in column %" PRId64 "\n", "format",
+        columns->token, columns->label);
+}
+
+att_status att_tagger_data_report(att_string *out, const att_data *data)
+{
+    ATT_TRY(report_format(out, data));
+    return att_classifier_data_report(out, data);
 }
 
 /* ---- pairs */
@@ -166,6 +200,8 @@ att_status att_seq2seq_data_report(att_string *out, const att_data *data)
                                       &valid->source, data->train.pairs));
     ATT_TRY(att_sequence_stats_report(out, "target", data->target_vocab, &train->target,
                                       &valid->target, data->train.pairs));
+    if (data->choices.length > 0)
+        ATT_TRY(att_string_append(out, data->choices.data, data->choices.length));
     ATT_TRY(att_corpus_warnings(out, "training", &data->train));
     ATT_TRY(att_corpus_warnings(out, "validation", &data->valid));
     return report_overlap(out, data);

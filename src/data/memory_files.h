@@ -12,6 +12,7 @@ typedef struct att_memory_file {
     const char *text; /* [length], or NULL */
     size_t length;
     const att_tensor *tensor; /* image features, or NULL */
+    bool is_lines;            /* one example per line: never a CoNLL file */
 } att_memory_file;
 
 /* Mounts `count` files on this thread, borrowed until the next call; NULL and 0 unmount. */

@@ -11,7 +11,8 @@
 
 /* ---- start */
 
-int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length)
+int64_t att_beam_max_tokens(const att_decoding_options *options, const att_output_length *known,
+                            int64_t length)
 {
     double limit = INFINITY;
     if (options->max_output_length > 0)
@@ -19,7 +20,7 @@ int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length)
     if (options->max_length_ratio > 0 && options->max_length_ratio * (double)length < limit)
         limit = ceil(options->max_length_ratio * (double)length);
     if (isinf(limit))
-        limit = 50 + 2 * (double)length;
+        limit = (double)att_output_length_limit(known, length);
     return limit < 1 ? 1 : (int64_t)limit;
 }
 
@@ -34,10 +35,13 @@ void att_beam_start(att_beam *beam, const att_search_step *step)
 {
     bool teacher_forced = beam->forced.ends_after;
     beam->min_tokens = min_output_tokens(step->options, beam->source_length);
-    beam->max_tokens =
-        teacher_forced ? INT64_MAX : att_beam_max_tokens(step->options, beam->source_length);
+    beam->max_tokens = teacher_forced ? INT64_MAX
+                                      : att_beam_max_tokens(step->options, &step->output_length,
+                                                            beam->source_length);
     beam->finished_count = beam->finished_total = 0;
     beam->live_count = step->options->sample && !teacher_forced ? step->beam_size : 1;
+    beam->in_beam = beam->live_count;
+    beam->greedy = step->follow_greedy ? 0 : ATT_GREEDY_FINISHED;
     for (int64_t i = 0; i < beam->live_count; i++)
         beam->live[i] = (att_live_hypothesis){ .node = ATT_HYPOTHESIS_ROOT,
                                                .row = beam->source,
@@ -100,26 +104,44 @@ static const float *log_probs_of(const att_beam *beam, const att_search_step *st
     return step->log_probs + (beam->first_row + i) * step->vocabulary;
 }
 
-static void expand_beam(att_beam *beam, const att_search_step *step)
+/* Pushes the tokens that may follow live hypothesis `i`. */
+static void push_continuations(att_topk *topk, const att_beam *beam, const att_search_step *step,
+                               int64_t i)
 {
     int32_t few[3], forced = forced_token(beam, step->position);
+    const att_live_hypothesis *live = &beam->live[i];
+    const float *log_probs = log_probs_of(beam, step, i);
+    const att_banned_tokens bans = banned_tokens(beam, step, live, few);
+    if (forced < 0)
+        att_topk_push_row(topk, (int32_t)i, live->log_prob_sum, log_probs, step->vocabulary, &bans);
+    else
+        att_topk_push(topk, (att_candidate){ live->log_prob_sum + (double)log_probs[forced],
+                                             (int32_t)i, forced, log_probs[forced] });
+}
+
+/* The most probable continuation of the greedy hypothesis: the first of its candidates, or, where
+ * the candidates have none of it, the best of its row. */
+static att_candidate expand_greedy(const att_beam *beam, const att_search_step *step)
+{
+    for (int64_t i = 0; i < beam->candidate_count; i++)
+        if (beam->candidates[i].row == beam->greedy)
+            return beam->candidates[i];
+    att_candidate best = { .token = -1 };
+    push_continuations(&(att_topk){ .items = &best, .capacity = 1 }, beam, step, beam->greedy);
+    return best;
+}
+
+static void expand_beam(att_beam *beam, const att_search_step *step)
+{
     beam->topk.count = 0;
     beam->topk.capacity = 2 * step->beam_size;
-    for (int64_t i = 0; i < beam->live_count; i++) {
-        const att_live_hypothesis *live = &beam->live[i];
-        const float *log_probs = log_probs_of(beam, step, i);
-        const att_banned_tokens bans = banned_tokens(beam, step, live, few);
-        if (forced < 0)
-            att_topk_push_row(&beam->topk, (int32_t)i, live->log_prob_sum, log_probs,
-                              step->vocabulary, &bans);
-        else
-            att_topk_push(&beam->topk,
-                          (att_candidate){ live->log_prob_sum + (double)log_probs[forced],
-                                           (int32_t)i, forced, log_probs[forced] });
-    }
+    for (int64_t i = 0; i < beam->in_beam; i++)
+        push_continuations(&beam->topk, beam, step, i);
     att_topk_sort(&beam->topk);
     beam->candidates = beam->topk.items;
     beam->candidate_count = beam->topk.count;
+    if (beam->greedy != ATT_GREEDY_FINISHED)
+        beam->greedy_next = expand_greedy(beam, step);
 }
 
 /* The random number depends on the stream id, the sample and the position: not on the batch. */
@@ -181,7 +203,6 @@ static void finish_hypothesis(att_beam *beam, const att_search_step *step, int64
                                          .truncated = truncated };
     finished.normalized_score =
         att_hypothesis_score(step->options, step->tree, node, sum, count, beam->source_length);
-    beam->finished_total++;
     int64_t at = beam->finished_count;
     while (at > 0 && ranks_before(&finished, &beam->finished[at - 1]))
         at--;
@@ -236,44 +257,120 @@ static att_status accept_candidate(att_beam *beam, const att_search_step *step,
     return ATT_OK;
 }
 
-/* Whether a beam is done: as many hypotheses as its size have finished, or no live one can still
- * rank before the last of the kept ones. */
-static bool is_beam_done(const att_beam *beam, const att_search_step *step, int64_t rows)
+/* The highest score of the next hypotheses as if each ended with the next token, at no cost: a
+ * guess at what they can reach, since a token usually lowers a score more than its length raises
+ * it. All have the same length, so that without a coverage penalty the first has the highest. */
+static double score_if_ended_next(const att_beam *beam, const att_search_step *step, int64_t rows)
 {
-    if (rows == 0 || beam->finished_total >= step->beam_size)
-        return true;
-    if (step->options->sample || beam->finished_count < step->nbest)
-        return false;
-    double bound = att_hypothesis_score_bound(step->options, beam->next[0].log_prob_sum,
-                                              step->position + 1, beam->max_tokens);
-    return bound <= beam->finished[step->nbest - 1].normalized_score;
+    double best = -INFINITY;
+    int64_t count = att_min_i64(step->position + 2, beam->max_tokens);
+    for (int64_t i = 0; i < (step->options->coverage_penalty > 0 ? rows : 1); i++) {
+        const att_live_hypothesis *live = &beam->next[i];
+        double score = att_hypothesis_score(step->options, step->tree, live->node,
+                                            live->log_prob_sum, count, beam->source_length);
+        best = score > best ? score : best;
+    }
+    return best;
 }
 
-/* Where no token may follow, the live hypotheses finish truncated. */
-static void finish_all(att_beam *beam, const att_search_step *step)
+/* Whether the next hypothesis `i`, however it continues, cannot rank before `kept`. */
+static bool is_beaten(const att_beam *beam, const att_search_step *step, int64_t i,
+                      const att_finished_hypothesis *kept)
 {
-    for (int64_t i = 0; i < beam->live_count; i++)
-        finish_hypothesis(beam, step, beam->live[i].node, beam->live[i].log_prob_sum,
-                          step->position, true);
-    beam->live_count = 0;
+    double bound = att_hypothesis_score_bound(step->options, beam->next[i].log_prob_sum,
+                                              step->position + 1, beam->max_tokens);
+    return !kept->truncated && bound <= kept->normalized_score;
+}
+
+/* Whether a beam of `rows` next hypotheses is done (att_beam_stop). The first of them has the
+ * highest sum; the last of the kept ones is the one to beat. */
+static bool is_beam_done(const att_beam *beam, const att_search_step *step, int64_t rows)
+{
+    bool enough = beam->finished_total >= step->beam_size;
+    if (rows == 0 || step->beam_size == 1 || step->options->sample)
+        return rows == 0 || enough;
+    const att_finished_hypothesis *last = &beam->finished[step->nbest - 1];
+    if (beam->finished_count < step->nbest || last->truncated)
+        return false;
+    if (is_beaten(beam, step, 0, last))
+        return true;
+    return enough && step->options->beam_stop == ATT_BEAM_STOP_HEURISTIC &&
+           score_if_ended_next(beam, step, rows) <= last->normalized_score;
+}
+
+static void finish_truncated(att_beam *beam, const att_search_step *step, int64_t i)
+{
+    finish_hypothesis(beam, step, beam->live[i].node, beam->live[i].log_prob_sum, step->position,
+                      true);
+}
+
+/* Extends or finishes the hypotheses of the beam by its candidates; *rows counts the extended ones.
+ * Returns in *greedy_taken whether the continuation of the greedy hypothesis is one of them. */
+static att_status advance_in_beam(att_beam *beam, const att_search_step *step, bool last,
+                                  int64_t *rows, bool *greedy_taken, att_error *err)
+{
+    const int64_t greedy = beam->greedy;
+    for (int64_t i = 0; i < beam->candidate_count && *rows < step->beam_size; i++) {
+        const att_candidate *candidate = &beam->candidates[i];
+        bool finishes = last || candidate->token == step->end_token;
+        if (finishes && i >= step->beam_size)
+            continue; /* the end counts only among the beam_size best candidates */
+        if (candidate->row == greedy && candidate->token == beam->greedy_next.token) {
+            *greedy_taken = true;
+            beam->greedy = finishes ? ATT_GREEDY_FINISHED : *rows;
+        }
+        beam->finished_total += finishes;
+        ATT_TRY(accept_candidate(beam, step, candidate, finishes, rows, err));
+    }
+    return ATT_OK;
+}
+
+/* Extends the greedy hypothesis beside the beam, or finishes it. */
+static att_status advance_greedy(att_beam *beam, const att_search_step *step, bool last,
+                                 int64_t *rows, att_error *err)
+{
+    const att_candidate *best = &beam->greedy_next;
+    if (best->token < 0) {
+        finish_truncated(beam, step, beam->greedy);
+        beam->greedy = ATT_GREEDY_FINISHED;
+        return ATT_OK;
+    }
+    bool finishes = last || best->token == step->end_token;
+    beam->greedy = finishes ? ATT_GREEDY_FINISHED : *rows;
+    return accept_candidate(beam, step, best, finishes, rows, err);
+}
+
+/* Drops the hypotheses of a beam that is done, except a greedy one that may still be the best. */
+static void stop_beam(att_beam *beam, const att_search_step *step)
+{
+    bool goes_on = beam->greedy != ATT_GREEDY_FINISHED &&
+                   !is_beaten(beam, step, beam->greedy, &beam->finished[0]);
+    if (goes_on)
+        beam->next[0] = beam->next[beam->greedy];
+    beam->greedy = goes_on ? 0 : ATT_GREEDY_FINISHED;
+    beam->in_beam = 0;
+    beam->live_count = goes_on;
 }
 
 att_status att_beam_advance(att_beam *beam, const att_search_step *step, att_error *err)
 {
     if (beam->live_count == 0)
         return ATT_OK;
-    bool last = step->position + 1 >= beam->max_tokens;
+    bool last = step->position + 1 >= beam->max_tokens, greedy_taken = false;
     int64_t rows = 0;
-    for (int64_t i = 0; i < beam->candidate_count && rows < step->beam_size; i++) {
-        bool finishes = last || beam->candidates[i].token == step->end_token;
-        if (finishes && i >= step->beam_size)
-            continue; /* the end counts only among the beam_size best candidates */
-        ATT_TRY(accept_candidate(beam, step, &beam->candidates[i], finishes, &rows, err));
-    }
-    if (rows == 0 && beam->finished_total == 0)
-        finish_all(beam, step);
-    else
-        beam->live_count = is_beam_done(beam, step, rows) ? 0 : rows;
+    ATT_TRY(advance_in_beam(beam, step, last, &rows, &greedy_taken, err));
+    /* Where no token may follow any of them, they finish truncated. */
+    bool stuck = rows == 0 && beam->finished_total == 0;
+    for (int64_t i = 0; stuck && i < beam->in_beam; i++)
+        finish_truncated(beam, step, i);
+    if (stuck && beam->greedy < beam->in_beam)
+        beam->greedy = ATT_GREEDY_FINISHED;
+    beam->in_beam = rows;
+    if (beam->greedy != ATT_GREEDY_FINISHED && !greedy_taken)
+        ATT_TRY(advance_greedy(beam, step, last, &rows, err));
+    beam->live_count = rows;
+    if (is_beam_done(beam, step, beam->in_beam))
+        stop_beam(beam, step);
     att_live_hypothesis *swap = beam->live;
     beam->live = beam->next;
     beam->next = swap;

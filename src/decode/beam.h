@@ -15,6 +15,9 @@ typedef struct att_live_hypothesis {
     double log_prob_sum;
 } att_live_hypothesis;
 
+/* Positions of the greedy hypothesis that are not an index of the live ones. */
+enum { ATT_GREEDY_FINISHED = -1 };
+
 /* A hypothesis that reached the end token or the length limit. */
 typedef struct att_finished_hypothesis {
     int64_t node;
@@ -32,11 +35,17 @@ typedef struct att_beam {
     int64_t first_row;              /* row of its first hypothesis in the step */
 
     int64_t live_count;
-    att_live_hypothesis *live;         /* [beam_size] */
-    att_live_hypothesis *next;         /* [beam_size] for the next step */
-    int64_t finished_count;            /* kept: the best first */
+    att_live_hypothesis *live; /* [beam_size + 1] */
+    att_live_hypothesis *next; /* [beam_size + 1] for the next step */
+    /* The hypothesis of greedy search is followed to its end, so that the result never scores
+     * lower: in the beam, or beside it as the last live one. Not in sampling or greedy search
+     * itself. */
+    int64_t greedy;            /* its index among the live ones, or ATT_GREEDY_FINISHED */
+    int64_t in_beam;           /* live ones without a greedy one beside the beam */
+    att_candidate greedy_next; /* its most probable continuation; token -1: no token may follow */
+    int64_t finished_count;    /* kept: the best first */
     att_finished_hypothesis *finished; /* [nbest] */
-    int64_t finished_total;            /* finished so far, kept or not */
+    int64_t finished_total;            /* finished in the beam so far, kept or not */
     att_topk topk;                     /* heap of candidates */
     att_candidate *sampled;            /* [beam_size] for sampling */
     att_candidate *candidates;         /* [candidate_count] next tokens, the best first */
@@ -48,8 +57,10 @@ typedef struct att_beam {
 typedef struct att_search_step {
     const att_decoding_options *options;
     att_hypothesis_tree *tree;
-    int64_t beam_size; /* live hypotheses per source */
-    int64_t nbest;     /* finished hypotheses kept per source */
+    int64_t beam_size;               /* live hypotheses per source */
+    int64_t nbest;                   /* finished hypotheses kept per source */
+    att_output_length output_length; /* of the model's training data */
+    bool follow_greedy; /* the greedy hypothesis is followed, beside the beam if it must be */
     int64_t position;
     const float *log_probs; /* [rows,V] */
     int64_t vocabulary;
@@ -60,8 +71,9 @@ typedef struct att_search_step {
 } att_search_step;
 
 /* The most tokens of an output for a source of `length` tokens: the smaller of max_output_length
- * and max_length_ratio times the source, where set; else twice the source plus 50. */
-int64_t att_beam_max_tokens(const att_decoding_options *options, int64_t length);
+ * and max_length_ratio times the source, where set; else by the training data. */
+int64_t att_beam_max_tokens(const att_decoding_options *options, const att_output_length *known,
+                            int64_t length);
 
 /* Sets the length limits and the initial hypotheses of a beam whose arrays, source, stream id and
  * forced tokens are set. */

@@ -24,7 +24,7 @@ struct att_beam_search {
     att_beam *beams;          /* [sources] */
     int64_t rows;             /* of the step */
     int64_t reported_tokens;  /* tokens of the first source passed to on_token */
-    int32_t *tokens;          /* [sources * beam_size] */
+    int32_t *tokens;          /* [sources * (beam_size + 1)] */
     int64_t *order;           /* likewise */
     int64_t history_capacity; /* tokens of each beam's history */
     int32_t *histories;
@@ -59,6 +59,9 @@ static att_status check_options(const att_decoding_options *options, att_error *
             return att_fail(err, ATT_BAD_INPUT, "att_decoding_options",
                             "expected a %s from 0 to %g, found %g", fields[i].name, fields[i].max,
                             fields[i].value);
+    if (options->beam_stop != ATT_BEAM_STOP_HEURISTIC && options->beam_stop != ATT_BEAM_STOP_EXACT)
+        return att_fail(err, ATT_BAD_INPUT, "att_decoding_options",
+                        "expected a beam_stop of att_beam_stop, found %d", (int)options->beam_stop);
     if (!isfinite(options->length_penalty))
         return att_fail(err, ATT_BAD_INPUT, "att_decoding_options",
                         "expected a finite length_penalty, found %g", options->length_penalty);
@@ -80,6 +83,8 @@ att_status att_beam_search_new(att_beam_search **out, const att_model *model,
         .tree = &search->tree,
         .beam_size = options->sample ? nbest : beam,
         .nbest = nbest,
+        .output_length = model->output_length,
+        .follow_greedy = !options->sample && beam > 1,
     };
     att_status status =
         att_session_open(&search->session, model, options->ensemble, options->ensemble_count, err);
@@ -111,11 +116,12 @@ static bool alloc_beam(att_beam_search *search, att_beam *beam)
     att_arena *arena = &search->arena;
     const att_search_step *step = &search->step;
     size_t beam_size = (size_t)step->beam_size, nbest = (size_t)step->nbest;
+    size_t live = beam_size + 1; /* one beside the beam */
     int64_t candidates = search->options->sample
                              ? att_sample_capacity(search->options, step->vocabulary)
                              : 2 * step->beam_size;
-    beam->live = att_arena_alloc(arena, beam_size, sizeof *beam->live);
-    beam->next = att_arena_alloc(arena, beam_size, sizeof *beam->next);
+    beam->live = att_arena_alloc(arena, live, sizeof *beam->live);
+    beam->next = att_arena_alloc(arena, live, sizeof *beam->next);
     beam->finished = att_arena_alloc(arena, nbest, sizeof *beam->finished);
     beam->sampled = att_arena_alloc(arena, beam_size, sizeof *beam->sampled);
     beam->topk.items = att_arena_alloc(arena, (size_t)candidates, sizeof *beam->topk.items);
@@ -124,7 +130,7 @@ static bool alloc_beam(att_beam_search *search, att_beam *beam)
 
 static bool alloc_batch(att_beam_search *search)
 {
-    size_t sources = (size_t)search->sources, rows = sources * (size_t)search->step.beam_size;
+    size_t sources = (size_t)search->sources, rows = sources * (size_t)(search->step.beam_size + 1);
     att_arena *arena = &search->arena;
     att_arena_free(arena);
     att_arena_free(&search->results);

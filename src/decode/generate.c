@@ -72,7 +72,7 @@ static int64_t request_units(const generation *g, const att_request *request)
     int64_t length = (int64_t)request->source.count;
     if (g->options->targets)
         return length + (int64_t)request->forced_target.count + 1;
-    return length + att_beam_max_tokens(g->options->decoding, length);
+    return length + att_beam_max_tokens(g->options->decoding, &g->model->output_length, length);
 }
 
 /* Units of each step of a batch, so that its last possible step stays below the units of all. */

@@ -3,6 +3,7 @@
 #include "decode/hypothesis_score.h"
 
 #include "base/math.h"
+#include "base/minmax.h"
 
 /* Exponent 1, the default, avoids pow() and its rounding. */
 static double power(double base, double penalty)
@@ -51,5 +52,7 @@ double att_hypothesis_score(const att_decoding_options *options, const att_hypot
 double att_hypothesis_score_bound(const att_decoding_options *options, double sum, int64_t count,
                                   int64_t max_count)
 {
-    return att_length_normalize(options, sum, sum < 0 ? max_count : count);
+    double next = att_length_normalize(options, sum, att_min_i64(count + 1, max_count));
+    double last = att_length_normalize(options, sum, max_count);
+    return next > last ? next : last;
 }

@@ -14,8 +14,9 @@ double att_length_normalize(const att_decoding_options *options, double sum, int
 double att_hypothesis_score(const att_decoding_options *options, const att_hypothesis_tree *tree,
                             int64_t last, double sum, int64_t count, int64_t length);
 
-/* An upper bound of the score of a live hypothesis of `sum` with up to `max_count` tokens: its sum
- * does not grow, and the length norm is largest at the end. */
+/* The least upper bound of the score of a live hypothesis of `count` tokens that ends with at most
+ * `max_count`. Its sum does not grow, and the length norm is monotonic, so that the best length is
+ * the next one or the last one: the last for a positive penalty, the next for a negative one. */
 double att_hypothesis_score_bound(const att_decoding_options *options, double sum, int64_t count,
                                   int64_t max_count);
 

@@ -24,11 +24,12 @@ static_assert((int)ATT_TOKEN_PAD == (int)ATT_ID_PAD && (int)ATT_TOKEN_UNK == (in
 
 static att_status check_type(const att_model *model, att_error *err)
 {
-    if (att_model_type_get(model) != ATT_MODEL_CLASSIFIER)
+    att_model_type type = att_model_type_get(model);
+    if (type != ATT_MODEL_CLASSIFIER && type != ATT_MODEL_TAGGER)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, NULL,
-                    "expected a model that generates tokens, found a classifier (%s)",
-                    model->architecture->name);
+                    "expected a model that generates tokens, found %s (%s)",
+                    att_model_type_phrase(type), model->architecture->name);
 }
 
 static att_status set_start_token(att_session *session, att_error *err)

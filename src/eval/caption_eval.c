@@ -140,6 +140,7 @@ static att_status record_output(const caption_evaluation *a, int64_t row, int64_
     size_t count = (size_t)hypothesis->count - ended;
     att_token_metrics one = { 0 };
     ATT_TRY(nearest_caption(a, index, hypothesis->ids, count, &one, err));
+    one.truncated = hypothesis->truncated;
     att_token_metrics_merge(a->metrics, &one);
     if (a->per_image)
         att_token_metrics_merge(&a->per_image[index], &one);

@@ -14,6 +14,7 @@
 typedef struct classifier_eval {
     att_classifier_eval result;
     int64_t *confusion;
+    int64_t *others; /* [labels] sentences with a label that the model lacks, by predicted label */
     att_label_metrics *label_metrics;
 } classifier_eval;
 
@@ -47,21 +48,26 @@ static att_status compute_metrics(classifier_eval *out, const att_label_predicti
 {
     int64_t labels = predictions->labels;
     out->confusion = att_alloc_zero((size_t)labels, (size_t)labels * sizeof *out->confusion);
+    out->others = att_alloc_zero((size_t)labels, sizeof *out->others);
     out->label_metrics = att_alloc((size_t)labels, sizeof *out->label_metrics);
-    if (!out->confusion || !out->label_metrics)
+    if (!out->confusion || !out->others || !out->label_metrics)
         return att_fail_memory(err);
-    att_label_predictions_confusion(out->confusion, predictions);
-    for (int64_t i = 0; i < labels; i++)
-        out->label_metrics[i] = att_confusion_label_metrics(out->confusion, labels, i);
+    att_label_predictions_confusion(out->confusion, out->others, predictions);
+    int64_t unknown = 0;
+    for (int64_t i = 0; i < labels; i++) {
+        out->label_metrics[i] = att_confusion_label_metrics(out->confusion, out->others, labels, i);
+        unknown += out->others[i];
+    }
     out->result = (att_classifier_eval){
         .lines = predictions->count,
-        .accuracy = att_confusion_accuracy(out->confusion, labels),
-        .macro_f1 = att_confusion_macro_f1(out->confusion, labels),
+        .accuracy = att_confusion_accuracy(out->confusion, out->others, labels),
+        .macro_f1 = att_confusion_macro_f1(out->confusion, out->others, labels),
         /* temperature 1: the calibration of the model is already in its log-probabilities */
         .loss = att_label_predictions_loss(predictions, 1),
         .calibration_error = att_label_predictions_calibration_error(predictions, 1),
         .labels = labels,
         .confusion = out->confusion,
+        .unknown_labels = unknown,
     };
     return ATT_OK;
 }
@@ -130,6 +136,7 @@ void att_classifier_eval_free(att_classifier_eval *eval)
     if (!owner)
         return;
     att_free(owner->confusion);
+    att_free(owner->others);
     att_free(owner->label_metrics);
     att_free(owner);
 }

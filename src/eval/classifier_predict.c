@@ -65,13 +65,14 @@ static att_status alloc_predictions(att_corpus_predictions *out, const att_corpu
     for (int64_t p = 0; p < corpus->pairs; p++) {
         int64_t length;
         const int32_t *label = att_sequences_get(&corpus->target, p, &length);
-        if (length < 1 || *label < ATT_ID_FIRST || *label - ATT_ID_FIRST >= labels)
+        bool unknown = length == 1 && *label == ATT_ID_UNK; /* counted as wrong */
+        if (!unknown && (length < 1 || *label < ATT_ID_FIRST || *label - ATT_ID_FIRST >= labels))
             return att_fail(err, ATT_BAD_INPUT, NULL,
                             "sentence %lld has the token id %ld as its label, expected one of %d "
                             "to %lld",
                             (long long)p + 1, length < 1 ? -1L : (long)*label, ATT_ID_FIRST,
                             (long long)labels + ATT_ID_FIRST - 1);
-        out->truth[p] = *label - ATT_ID_FIRST;
+        out->truth[p] = unknown ? -1 : *label - ATT_ID_FIRST;
     }
     out->predictions = (att_label_predictions){ corpus->pairs, labels, out->log_probs, out->truth };
     return ATT_OK;

@@ -10,7 +10,7 @@
  * att_corpus_predictions_free(). */
 typedef struct att_corpus_predictions {
     float *log_probs; /* [pairs, labels] */
-    int32_t *truth;   /* [pairs] */
+    int32_t *truth;   /* [pairs] -1: a label that the model lacks */
     att_label_predictions predictions;
 } att_corpus_predictions;
 

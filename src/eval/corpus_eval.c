@@ -47,6 +47,7 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
     e->metrics->loss += result.loss;
     e->metrics->steps += result.tokens;
     e->metrics->correct_steps += result.correct;
+    e->metrics->unscored_steps += result.unscored;
     for (int64_t r = 0; e->options->per_pair && r < batch->rows; r++)
         att_token_metrics_merge(&e->options->per_pair[batch->pair_index[r]],
                                 &(att_token_metrics){ .loss = e->rows[r].loss,
@@ -94,6 +95,7 @@ static att_status compare_outputs(evaluation *e, const att_batch *batch, att_err
         if (att_token_metrics_add(&one, e->model->target_vocab, hypothesis->ids, count, reference,
                                   (size_t)length) != ATT_OK)
             return att_fail_memory(err);
+        one.truncated = hypothesis->truncated;
         att_token_metrics_merge(e->metrics, &one);
         if (e->options->per_pair)
             att_token_metrics_merge(&e->options->per_pair[batch->pair_index[r]], &one);

@@ -57,7 +57,8 @@ static att_status mount_examples(att_evaluation *call, att_model_type type, att_
         ATT_TRY(collect_examples(call, type, err));
         call->files[count++] = (att_memory_file){ .name = example_file,
                                                   .text = call->text.data ? call->text.data : "",
-                                                  .length = call->text.length };
+                                                  .length = call->text.length,
+                                                  .is_lines = true };
         call->path = example_file;
     }
     if (call->options.feature_values) {

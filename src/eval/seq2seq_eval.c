@@ -179,6 +179,7 @@ static att_status score_tokens(att_seq2seq_eval *out, const seq2seq_eval *m, att
     *out = (att_seq2seq_eval){ .size = sizeof *out,
                                .lines = counts->lines,
                                .tokens = counts->tokens,
+                               .truncated_outputs = counts->truncated,
                                .exact_match = att_token_metrics_exact_match(counts),
                                .token_accuracy = att_token_metrics_token_accuracy(counts),
                                .token_error_rate = att_token_metrics_token_error_rate(counts),

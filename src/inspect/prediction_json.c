@@ -102,6 +102,10 @@ att_status att_classifier_eval_json(att_string *out, const att_classifier_eval *
     att_writer writer = att_writer_on(out);
     att_put(&writer, "{\"sentences\":");
     att_put_integer(&writer, eval->lines);
+    if (eval->unknown_labels > 0) {
+        att_put(&writer, ",\"unknown_labels\":");
+        att_put_integer(&writer, eval->unknown_labels);
+    }
     put_member(&writer, "accuracy", eval->accuracy);
     put_member(&writer, "macro_f1", eval->macro_f1);
     put_member(&writer, "loss", eval->loss);

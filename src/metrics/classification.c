@@ -9,9 +9,11 @@
 
 /* ---- confusion matrices */
 
-double att_confusion_accuracy(const int64_t *counts, int64_t labels)
+double att_confusion_accuracy(const int64_t *counts, const int64_t *others, int64_t labels)
 {
     int64_t correct = 0, all = 0;
+    for (int64_t i = 0; others && i < labels; i++)
+        all += others[i];
     for (int64_t i = 0; i < labels * labels; i++) {
         all += counts[i];
         correct += i / labels == i % labels ? counts[i] : 0;
@@ -25,9 +27,11 @@ static double ratio(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-att_label_metrics att_confusion_label_metrics(const int64_t *counts, int64_t labels, int64_t which)
+att_label_metrics att_confusion_label_metrics(const int64_t *counts, const int64_t *others,
+                                              int64_t labels, int64_t which)
 {
-    int64_t support = 0, predicted = 0, correct = counts[which * labels + which];
+    int64_t support = 0, predicted = others ? others[which] : 0;
+    int64_t correct = counts[which * labels + which];
     for (int64_t i = 0; i < labels; i++) {
         support += counts[which * labels + i];
         predicted += counts[i * labels + which];
@@ -39,12 +43,12 @@ att_label_metrics att_confusion_label_metrics(const int64_t *counts, int64_t lab
                                 .f1 = ratio(2 * correct, support + predicted) };
 }
 
-double att_confusion_macro_f1(const int64_t *counts, int64_t labels)
+double att_confusion_macro_f1(const int64_t *counts, const int64_t *others, int64_t labels)
 {
     double sum = 0;
     int64_t seen = 0;
     for (int64_t i = 0; i < labels; i++) {
-        att_label_metrics rates = att_confusion_label_metrics(counts, labels, i);
+        att_label_metrics rates = att_confusion_label_metrics(counts, others, labels, i);
         if (rates.support + rates.predicted == 0)
             continue;
         sum += rates.f1;
@@ -70,19 +74,23 @@ static bool is_label(const att_label_predictions *predictions, int64_t index)
     return predictions->truth[index] >= 0 && predictions->truth[index] < predictions->labels;
 }
 
-/* The log-probability of the true label. */
+/* The log-probability of the true label, which is in range. */
 static double true_log_prob(const att_label_predictions *predictions, int64_t index)
 {
     const float *row = predictions->log_probs + index * predictions->labels;
-    return is_label(predictions, index) ? (double)row[predictions->truth[index]] : -INFINITY;
+    return (double)row[predictions->truth[index]];
 }
 
-void att_label_predictions_confusion(int64_t *counts, const att_label_predictions *predictions)
+void att_label_predictions_confusion(int64_t *counts, int64_t *others,
+                                     const att_label_predictions *predictions)
 {
-    for (int64_t i = 0; i < predictions->count; i++)
+    for (int64_t i = 0; i < predictions->count; i++) {
+        int64_t predicted = att_label_predictions_argmax(predictions, i);
         if (is_label(predictions, i))
-            counts[predictions->truth[i] * predictions->labels +
-                   att_label_predictions_argmax(predictions, i)]++;
+            counts[predictions->truth[i] * predictions->labels + predicted]++;
+        else
+            others[predicted]++;
+    }
 }
 
 /* Log-sum-exp of sharpness * row, and the mean of the row under softmax(sharpness * row). `best` is
@@ -103,13 +111,17 @@ static double log_sum_exp(const float *row, int64_t labels, int64_t best, double
 double att_label_predictions_loss(const att_label_predictions *predictions, double temperature)
 {
     double loss = 0, mean;
+    int64_t known = 0;
     for (int64_t i = 0; i < predictions->count; i++) {
+        if (!is_label(predictions, i))
+            continue;
+        known++;
         const float *row = predictions->log_probs + i * predictions->labels;
         loss += log_sum_exp(row, predictions->labels, att_label_predictions_argmax(predictions, i),
                             1 / temperature, &mean) -
                 true_log_prob(predictions, i) / temperature;
     }
-    return loss / (double)predictions->count;
+    return loss / (double)known;
 }
 
 double att_label_predictions_calibration_error(const att_label_predictions *predictions,
@@ -134,7 +146,7 @@ double att_label_predictions_calibration_error(const att_label_predictions *pred
 }
 
 /* The derivative of the loss by the sharpness 1 / temperature. The loss is convex in it, so the
- * derivative rises. The loss of a label out of range is infinite at every sharpness: left out. */
+ * derivative rises. */
 static double slope_at(const att_label_predictions *predictions, double sharpness)
 {
     double slope = 0, mean;

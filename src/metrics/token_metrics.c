@@ -179,12 +179,14 @@ void att_token_metrics_merge(att_token_metrics *metrics, const att_token_metrics
 {
     metrics->lines += more->lines;
     metrics->exact_matches += more->exact_matches;
+    metrics->truncated += more->truncated;
     metrics->tokens += more->tokens;
     metrics->edits += more->edits;
     metrics->words += more->words;
     metrics->word_edits += more->word_edits;
     metrics->steps += more->steps;
     metrics->correct_steps += more->correct_steps;
+    metrics->unscored_steps += more->unscored_steps;
     metrics->loss += more->loss;
 }
 

@@ -14,8 +14,10 @@ typedef struct att_token_metrics {
     int64_t words;      /* of the references; whitespace-separated for characters and subwords */
     int64_t word_edits; /* between words */
     int64_t steps;      /* teacher-forced predictions, end tokens included */
-    int64_t correct_steps; /* steps whose most probable token is correct */
-    double loss;           /* negative log-likelihood of the steps, in nats */
+    int64_t correct_steps;  /* steps whose most probable token is correct */
+    int64_t unscored_steps; /* of them, labels that the model lacks: they have no loss */
+    double loss;            /* negative log-likelihood of the steps, in nats */
+    int64_t truncated;      /* lines whose output reached its length limit */
 } att_token_metrics;
 
 /* Adds one hypothesis. The vocabulary determines what a word is. */

@@ -16,8 +16,14 @@
 
 /* ---- parameters */
 
-att_status att_classifier_check(const att_settings *settings, att_error *err)
+static att_status check_settings(const att_settings *settings, att_error *err)
 {
+    if (settings->architecture == ATT_ARCHITECTURE_RNN && settings->pool == ATT_POOL_STOP &&
+        settings->bidirectional)
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "pool stop needs bidirectional no: the backward direction reads the stop token "
+            "first, before any word of the sentence");
     if (settings->pool == ATT_POOL_ATTENTION && settings->hidden_size % settings->pool_heads != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "hidden-size %lld is not a multiple of pool-heads %lld",
@@ -25,66 +31,34 @@ att_status att_classifier_check(const att_settings *settings, att_error *err)
     return ATT_OK;
 }
 
-att_encoded_batch att_classifier_padded_rows(att_tape *tape, const att_sources *sources,
-                                             att_node *rows)
-{
-    int64_t *first = att_tape_alloc(tape, sources->rows, sizeof *first);
-    for (int64_t r = 0; first && r < sources->rows; r++)
-        first[r] = r * sources->length;
-    return (att_encoded_batch){ .states = rows,
-                                .sequences = sources->rows,
-                                .offsets = first,
-                                .lengths = sources->lengths,
-                                .max_length = sources->length };
-}
-
-att_status att_classifier_build(att_model *model, att_param_builder *builder,
-                                att_sentence_encode *read, void *encoder, int64_t width)
+static att_status build(att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;
+    ATT_TRY(check_settings(settings, err));
     att_classifier_network *parts = att_arena_alloc(&model->arena, 1, sizeof *parts);
     if (!parts)
-        return att_fail_memory(builder->err);
-    *parts = (att_classifier_network){ .encode = read,
-                                       .encoder = encoder,
-                                       .labels = att_vocab_size(model->target_vocab) - ATT_ID_FIRST,
+        return att_fail_memory(err);
+    *parts = (att_classifier_network){ .labels = att_vocab_size(model->target_vocab) - ATT_ID_FIRST,
                                        .dropout = (float)settings->dropout,
                                        .word_dropout = (float)settings->word_dropout };
-    att_pooling_build(&parts->pooling, builder, settings, width);
-    att_linear_layer_build(&parts->output, builder, width, parts->labels, true, "output", "w");
+    att_param_builder builder = att_model_builder(model, err);
+    ATT_TRY(att_sentence_encoder_build(&parts->encoder, model, &builder));
+    parts->encoder.final_states = settings->pool == ATT_POOL_LAST;
+    int64_t width = parts->encoder.hidden_size;
+    att_pooling_build(&parts->pooling, &builder, settings, width);
+    att_linear_layer_build(&parts->output, &builder, width, parts->labels, true, "output", "w");
     model->network = parts;
-    return builder->status;
+    return builder.status;
 }
 
 /* ---- logits */
 
-/* The tokens of the sources, with word dropout where `batch` is trained on, and with a stop token
- * at the end where pooling takes its state. In the memory of the tape; NULL on failure. */
 static const att_sources *prepare_sources(const att_classifier_network *parts, att_tape *tape,
                                           const att_sources *from, const att_loss_options *options,
                                           const int64_t *pair)
 {
-    int64_t stop = parts->pooling.kind == ATT_POOL_STOP, length = from->length + stop;
-    att_sources *out = att_tape_alloc(tape, 1, sizeof *out);
-    int32_t *ids = att_tape_alloc(tape, from->rows * length, sizeof *ids);
-    int64_t *lengths = att_tape_alloc(tape, from->rows, sizeof *lengths);
-    if (!out || !ids || !lengths)
-        return NULL;
-    for (int64_t r = 0; r < from->rows; r++) {
-        int32_t *row = ids + r * length;
-        lengths[r] = from->lengths[r];
-        for (int64_t i = 0; i < length; i++)
-            row[i] = i < lengths[r] ? from->ids[r * from->length + i] : ATT_ID_PAD;
-        if (options && parts->word_dropout > 0 && att_tape_is_training(tape))
-            att_word_dropout(options, row, lengths[r], parts->word_dropout, pair[r]);
-        if (stop)
-            row[lengths[r]++] = ATT_ID_EOS;
-    }
-    *out = *from;
-    out->length = length;
-    out->ids = ids;
-    out->lengths = lengths;
-    return out;
+    return att_sentence_encoder_input(tape, from, parts->pooling.kind == ATT_POOL_STOP,
+                                      parts->word_dropout, options, pair);
 }
 
 /* The logits of the labels, [B,L]. */
@@ -94,7 +68,7 @@ static att_node *compute_logits(const att_classifier_network *parts, att_tape *t
     att_encoded_batch read = { 0 };
     if (!sources)
         return NULL;
-    parts->encode(parts, tape, sources, &read);
+    att_sentence_encoder_run(&parts->encoder, tape, sources, &read);
     att_node *sentence = att_pooling_run(&parts->pooling, tape, &read, weights);
     att_tape_name_layer(tape, sentence, "pooling", 0);
     sentence = att_dropout(tape, sentence, parts->dropout, DROPOUT_SENTENCE);
@@ -114,18 +88,22 @@ static void accumulate_loss(att_loss_result *result, const att_node *scores, con
         if (result->rows)
             result->rows[r].loss += (double)losses[r];
         result->correct += att_argmax(scores->value + r * labels, labels) == targets[r];
+        result->unscored += targets[r] < 0;
     }
     result->tokens += rows;
 }
 
-/* The labels of a batch, from 0, in the memory of the tape; NULL on failure, also if a target is
- * not a label. */
+/* The labels of a batch, from 0, -1 where the model lacks a label, in the memory of the tape; NULL
+ * on failure, also if a target is not a label. */
 static const int32_t *batch_labels(const att_classifier_network *parts, att_tape *tape,
                                    const att_batch *batch)
 {
     int32_t *labels = att_tape_alloc(tape, batch->rows, sizeof *labels);
     for (int64_t r = 0; labels && r < batch->rows; r++) {
         int32_t id = batch->target_out[r * batch->target_length];
+        labels[r] = -1;
+        if (id == ATT_ID_UNK)
+            continue;
         if (id < ATT_ID_FIRST || id - ATT_ID_FIRST >= parts->labels) {
             att_tape_fail(tape, "classifier",
                           "expected a label from %d to %lld, found the token id %ld in row %lld",
@@ -138,8 +116,8 @@ static const int32_t *batch_labels(const att_classifier_network *parts, att_tape
     return labels;
 }
 
-att_node *att_classifier_loss(const att_model *model, att_tape *tape, const att_batch *batch,
-                              const att_loss_options *options, att_loss_result *result)
+static att_node *classifier_loss(const att_model *model, att_tape *tape, const att_batch *batch,
+                                 const att_loss_options *options, att_loss_result *result)
 {
     const att_classifier_network *parts = model->network;
     const att_sources sources = att_batch_sources(batch);
@@ -168,13 +146,13 @@ typedef struct classifier_state {
     size_t log_probs_capacity, attention_capacity;
 } classifier_state;
 
-att_status att_classifier_open(att_decoder *decoder, att_error *err)
+static att_status classifier_open(att_decoder *decoder, att_error *err)
 {
     decoder->state = att_alloc_zero(1, sizeof(classifier_state));
     return decoder->state ? ATT_OK : att_fail_memory(err);
 }
 
-void att_classifier_close(att_decoder *decoder)
+static void classifier_close(att_decoder *decoder)
 {
     classifier_state *j = decoder->state;
     if (!j)
@@ -206,7 +184,7 @@ static void save_log_probs(classifier_state *j, const float *from, int64_t label
     }
 }
 
-att_status att_classifier_start(att_decoder *decoder, const att_sources *sources, att_error *err)
+static att_status classifier_start(att_decoder *decoder, const att_sources *sources, att_error *err)
 {
     classifier_state *j = decoder->state;
     const att_model *model = decoder->model;
@@ -247,8 +225,8 @@ static const float *gather_rows(att_tape *tape, const float *from, int64_t width
     return out;
 }
 
-att_status att_classifier_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
-                               const int64_t *order, att_decoder_output *out, att_error *err)
+static att_status classifier_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                                  const int64_t *order, att_decoder_output *out, att_error *err)
 {
     (void)tokens; /* BOS: there is one step only */
     const classifier_state *j = decoder->state;
@@ -261,3 +239,15 @@ att_status att_classifier_step(att_decoder *decoder, int64_t rows, const int32_t
             gather_rows(decoder->tape, j->attention, j->heads * j->length, rows, order);
     return att_tape_status(decoder->tape, err);
 }
+
+/* The architectures of classifiers differ only in their encoders. */
+#define CLASSIFIER(NAME)                                                                           \
+    {                                                                                              \
+        .name = NAME, .build = build, .loss = classifier_loss, .open = classifier_open,            \
+        .close = classifier_close, .start = classifier_start, .step = classifier_step              \
+    }
+
+const att_architecture att_rnn_classifier_architecture = CLASSIFIER("rnn-classifier");
+const att_architecture att_transformer_classifier_architecture =
+    CLASSIFIER("transformer-classifier");
+const att_architecture att_cnn_classifier_architecture = CLASSIFIER("cnn-classifier");

@@ -7,6 +7,7 @@
 #include "model/model_file.h"
 #include "model/classifier.h"
 #include "model/rnn.h"
+#include "model/tagger.h"
 #include "model/transformer.h"
 
 #include <string.h>
@@ -23,6 +24,9 @@ const att_architecture *const att_architectures[ATT_MODEL_TYPES][ATT_ARCHITECTUR
     [ATT_MODEL_CAPTION] = { [ATT_ARCHITECTURE_RNN] = &att_rnn_caption_architecture,
                             [ATT_ARCHITECTURE_TRANSFORMER] =
                                 &att_transformer_caption_architecture },
+    [ATT_MODEL_TAGGER] = { [ATT_ARCHITECTURE_RNN] = &att_rnn_tagger_architecture,
+                           [ATT_ARCHITECTURE_TRANSFORMER] = &att_transformer_tagger_architecture,
+                           [ATT_ARCHITECTURE_CNN] = &att_cnn_tagger_architecture },
 };
 
 att_model *att_model_alloc(void)
@@ -89,10 +93,9 @@ att_model_type att_model_type_get(const att_model *model)
 const char *att_model_type_phrase(att_model_type type)
 {
     static const char *const phrases[ATT_MODEL_TYPES] = {
-        [ATT_MODEL_SEQ2SEQ] = "a seq2seq model",
-        [ATT_MODEL_LM] = "a language model",
-        [ATT_MODEL_CLASSIFIER] = "a classifier",
-        [ATT_MODEL_CAPTION] = "a caption model",
+        [ATT_MODEL_SEQ2SEQ] = "a seq2seq model", [ATT_MODEL_LM] = "a language model",
+        [ATT_MODEL_CLASSIFIER] = "a classifier", [ATT_MODEL_CAPTION] = "a caption model",
+        [ATT_MODEL_TAGGER] = "a tagger",
     };
     return phrases[type];
 }
@@ -107,11 +110,12 @@ att_status att_model_require_type(const att_model *model, att_model_type type, a
                     model->architecture->name);
 }
 
-/* ---- labels of a classifier */
+/* ---- labels of a classifier or a tagger */
 
 size_t att_model_label_count(const att_model *model)
 {
-    if (att_model_type_get(model) != ATT_MODEL_CLASSIFIER)
+    att_model_type type = att_model_type_get(model);
+    if (type != ATT_MODEL_CLASSIFIER && type != ATT_MODEL_TAGGER)
         return 0;
     return (size_t)(att_vocab_size(model->target_vocab) - ATT_ID_FIRST);
 }
@@ -129,9 +133,19 @@ att_sources att_batch_sources(const att_batch *batch)
                           .length = batch->source_length,
                           .ids = batch->source,
                           .lengths = batch->source_lengths,
+                          .words = batch->source_words,
                           .image_grid = batch->image_grid,
                           .cells = batch->cells,
                           .depth = batch->depth };
+}
+
+att_node *att_sources_concat_features(att_tape *tape, const att_sources *sources, att_node *x)
+{
+    if (!sources->word_features)
+        return x;
+    att_node *features = att_embedding_lookup(tape, sources->word_features, sources->rows,
+                                              sources->length, sources->word_rows);
+    return att_concat(tape, (att_node *[]){ x, features }, 2);
 }
 
 void att_carried_state_free(att_carried_state *carried)
@@ -185,8 +199,9 @@ att_node *att_model_loss(const att_model *model, att_tape *tape, const att_batch
                          const att_loss_options *options, att_loss_result *result)
 {
     att_batch input = *batch;
-    bool has_decoder = att_settings_model_type(model->settings) !=
-                       ATT_MODEL_CLASSIFIER; /* whose word dropout is on the source */
+    att_model_type type = att_settings_model_type(model->settings);
+    /* word dropout of classifiers and taggers is on the source */
+    bool has_decoder = type != ATT_MODEL_CLASSIFIER && type != ATT_MODEL_TAGGER;
     float dropped = has_decoder ? (float)model->settings->word_dropout : 0;
     if (options && dropped > 0 && att_tape_is_training(tape)) {
         input.target_in = dropped_target_in(tape, batch, options, dropped);

@@ -13,6 +13,7 @@
 #include "settings/settings.h"
 #include "tape/ops.h"
 #include "data/batch.h"
+#include "data/output_length.h"
 #include "text/vocab.h"
 
 typedef struct att_architecture att_architecture;
@@ -21,17 +22,18 @@ typedef struct att_decoder att_decoder;
 struct att_model {
     const att_settings *settings;
     /* The same vocabulary where settings->joint; no source vocabulary where models of its type do
-     * not read tokens (att_model_type_has_source_vocab()); the target tokens of a classifier are
-     * labels. */
+     * not read tokens (att_model_type_has_source_vocab()); the target tokens of classifiers and
+     * taggers are labels. */
     const att_vocab *source_vocab, *target_vocab;
     const att_architecture *architecture;
     att_params params;
-    double temperature;           /* calibration of a classifier: logits are divided by it */
-    void *network;                /* of the architecture: indices of its parameters */
-    char *training_json;          /* JSON: the training record of the file; or NULL */
-    char *import_json;            /* JSON: where imported weights come from; or NULL */
-    att_arena arena;              /* of network and both JSON texts */
-    att_settings *owned_settings; /* settings and vocabularies; NULL where borrowed */
+    att_output_length output_length; /* of the training data; seq2seq models only */
+    double temperature;              /* calibration of a classifier: logits are divided by it */
+    void *network;                   /* of the architecture: indices of its parameters */
+    char *training_json;             /* JSON: the training record of the file; or NULL */
+    char *import_json;               /* JSON: where imported weights come from; or NULL */
+    att_arena arena;                 /* of network and both JSON texts */
+    att_settings *owned_settings;    /* settings and vocabularies; NULL where borrowed */
     att_vocab *owned_source_vocab, *owned_target_vocab;
 };
 
@@ -55,6 +57,7 @@ att_status att_model_require_type(const att_model *model, att_model_type type, a
  *   attend.source_vocab  JSON; missing where models of its type do not read tokens
  *   attend.target_vocab  JSON; missing where it is the source vocabulary (setting `joint`)
  *   attend.temperature   a number; missing where it is 1
+ *   attend.output_ratio, attend.output_excess  numbers: att_output_length; missing where unknown
  *   attend.training      JSON: the training state; may be missing
  *   attend.import        JSON: where imported weights come from; may be missing
  *
@@ -147,6 +150,7 @@ typedef struct att_loss_result {
     double loss; /* cross-entropy in nats, without label smoothing and guided alignment */
     int64_t tokens;
     int64_t correct;           /* tokens that were the most probable and are not unknown */
+    int64_t unscored;          /* labels that the model lacks: tokens without a loss */
     att_row_loss_result *rows; /* [B]; NULL: not wanted */
 } att_loss_result;
 
@@ -188,7 +192,13 @@ typedef struct att_sources {
     const int64_t *lengths;  /* [B] */
     const float *image_grid; /* [B,cells,depth] of images, or NULL */
     int64_t cells, depth;
+    const char *const *words; /* [B,S] the tokens as they are written, NULL in padding; or NULL */
+    att_node *word_features;  /* [W,F] features beside the embeddings, and [B,S] the row of each */
+    const int32_t *word_rows; /* token, set by sentence encoders; or NULL */
 } att_sources;
+
+/* The embeddings x [B,S,E] with the features of the words beside them, if there are any. */
+att_node *att_sources_concat_features(att_tape *tape, const att_sources *sources, att_node *x);
 
 /* The sources of a training batch, borrowed. */
 att_sources att_batch_sources(const att_batch *batch);

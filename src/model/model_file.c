@@ -23,6 +23,8 @@
 #define KEY_TRAINING     "attend.training"
 #define KEY_TEMPERATURE  "attend.temperature"
 #define KEY_IMPORT       "attend.import"
+#define KEY_RATIO        "attend.output_ratio"
+#define KEY_EXCESS       "attend.output_excess"
 
 /* ---- writing */
 
@@ -40,12 +42,24 @@ static att_status set_vocabulary(att_bundle *bundle, const char *key, const att_
     return att_bundle_meta_set(bundle, key, scratch->data, err);
 }
 
-static att_status set_temperature(att_bundle *bundle, double temperature, att_error *err)
+static att_status set_number(att_bundle *bundle, const char *key, double value, att_error *err)
 {
     char text[ATT_DOUBLE_STRING_SIZE];
-    if (temperature == 1)
+    return att_bundle_meta_set(bundle, key, att_double_format(text, value), err);
+}
+
+static att_status set_temperature(att_bundle *bundle, double temperature, att_error *err)
+{
+    return temperature == 1 ? ATT_OK : set_number(bundle, KEY_TEMPERATURE, temperature, err);
+}
+
+static att_status set_output_length(att_bundle *bundle, const att_output_length *length,
+                                    att_error *err)
+{
+    if (!(length->ratio > 0))
         return ATT_OK;
-    return att_bundle_meta_set(bundle, KEY_TEMPERATURE, att_double_format(text, temperature), err);
+    ATT_TRY(set_number(bundle, KEY_RATIO, length->ratio, err));
+    return set_number(bundle, KEY_EXCESS, length->excess, err);
 }
 
 static att_status set_all_metadata(att_bundle *bundle, const att_model_metadata *meta,
@@ -82,6 +96,7 @@ att_status att_model_metadata_to_bundle(att_bundle *bundle, const att_model *mod
                                       .training_json = training,
                                       .import_json = model->import_json };
     ATT_TRY(att_model_set_metadata(bundle, &meta, err));
+    ATT_TRY(set_output_length(bundle, &model->output_length, err));
     return set_temperature(bundle, temperature, err);
 }
 
@@ -310,6 +325,8 @@ static att_vocab_role target_role(att_model_type type)
         return ATT_VOCAB_TEXT;
     case ATT_MODEL_CLASSIFIER:
         return ATT_VOCAB_LABELS;
+    case ATT_MODEL_TAGGER:
+        return ATT_VOCAB_TAGS;
     case ATT_MODEL_SEQ2SEQ:
     case ATT_MODEL_CAPTION:
         break;
@@ -327,7 +344,10 @@ static att_status read_vocabularies(att_model *model, const att_bundle *bundle, 
     if (reads) {
         ATT_TRY(require_metadata(&source, bundle, KEY_SOURCE, name, err));
         ATT_TRY(att_vocab_from_json(&model->owned_source_vocab, source, name, err));
-        ATT_TRY(att_vocab_check_role(model->owned_source_vocab, ATT_VOCAB_SOURCE, name, err));
+        /* a tagger has a label for each word of a line */
+        ATT_TRY(att_vocab_check_role(model->owned_source_vocab,
+                                     type == ATT_MODEL_TAGGER ? ATT_VOCAB_TAGS : ATT_VOCAB_SOURCE,
+                                     name, err));
     }
     model->source_vocab = model->target_vocab = model->owned_source_vocab;
     if (!reads || !model->owned_settings->joint) {
@@ -351,6 +371,18 @@ static att_status read_temperature(att_model *model, const att_bundle *bundle, c
                     att_quote(quoted, text, strlen(text)));
 }
 
+/* Reads an optional number of 0 to ATT_OUTPUT_LENGTH_MAX. */
+static att_status read_output_number(double *out, const att_bundle *bundle, const char *key,
+                                     const char *name, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const char *text = att_bundle_meta_get(bundle, key);
+    if (!text || (att_double_parse(out, text) && *out >= 0 && *out <= ATT_OUTPUT_LENGTH_MAX))
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "its '%s' is '%s', expected a number from 0 to %d",
+                    key, att_quote(quoted, text, strlen(text)), ATT_OUTPUT_LENGTH_MAX);
+}
+
 /* Reads settings and vocabularies, which the model owns. */
 static att_status read_metadata(att_model *model, const att_bundle *bundle, const char *name,
                                 att_error *err)
@@ -358,6 +390,8 @@ static att_status read_metadata(att_model *model, const att_bundle *bundle, cons
     ATT_TRY(read_settings(model, bundle, name, err));
     ATT_TRY(read_vocabularies(model, bundle, name, err));
     ATT_TRY(read_temperature(model, bundle, name, err));
+    ATT_TRY(read_output_number(&model->output_length.ratio, bundle, KEY_RATIO, name, err));
+    ATT_TRY(read_output_number(&model->output_length.excess, bundle, KEY_EXCESS, name, err));
     ATT_TRY(read_metadata_json(&model->training_json, model, bundle, KEY_TRAINING, name, err));
     return read_metadata_json(&model->import_json, model, bundle, KEY_IMPORT, name, err);
 }

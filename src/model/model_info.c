@@ -150,7 +150,8 @@ static void put_kind(att_json_writer *out, const att_model *model)
     static const char *const types[] = { [ATT_MODEL_SEQ2SEQ] = "seq2seq",
                                          [ATT_MODEL_LM] = "lm",
                                          [ATT_MODEL_CLASSIFIER] = "classifier",
-                                         [ATT_MODEL_CAPTION] = "caption" };
+                                         [ATT_MODEL_CAPTION] = "caption",
+                                         [ATT_MODEL_TAGGER] = "tagger" };
     att_json_put_string(out, "architecture", architectures[model->settings->architecture]);
     att_json_put_string(out, "type", types[att_settings_model_type(model->settings)]);
 }

@@ -39,6 +39,8 @@ static att_tokenizer_kind target_tokenizer_kind(const att_settings *settings)
         return (att_tokenizer_kind)settings->tokens;
     case ATT_MODEL_CLASSIFIER:
         return ATT_TOKENIZER_LINE;
+    case ATT_MODEL_TAGGER:
+        return ATT_TOKENIZER_SPACE;
     case ATT_MODEL_SEQ2SEQ:
     case ATT_MODEL_CAPTION:
         break;
@@ -56,7 +58,8 @@ static att_status copy_owned_parts(owned_parts *own, const att_settings *setting
         ATT_TRY(att_vocab_from_tokens(&own->source, (att_tokenizer_kind)settings->source_tokens,
                                       settings->lowercase, source->tokens, source->count, err));
     ATT_TRY(att_vocab_from_tokens(&own->target, target_tokenizer_kind(settings),
-                                  settings->lowercase, target->tokens, target->count, err));
+                                  settings->lowercase && type != ATT_MODEL_TAGGER, target->tokens,
+                                  target->count, err));
     if (type == ATT_MODEL_LM)
         att_vocab_set_whole_text(own->target);
     if (own->source && settings->joint && !att_vocab_equal(own->source, own->target))

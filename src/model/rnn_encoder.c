@@ -120,6 +120,7 @@ att_node *att_rnn_encoder_run(const att_rnn_encoder *encoder, att_tape *tape,
     att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
                                     sources->ids, 0);
     att_tape_name_layer(tape, x, "source embedding", 0);
+    x = att_sources_concat_features(tape, sources, x);
     for (int i = 0; i < encoder->layers; i++) {
         if (i > 0)
             x = att_dropout(tape, x, encoder->dropout, att_dropout_stream(ATT_DROPOUT_LAYER, i));

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/classifier.h"
 #include "model/rnn.h"
+#include "model/tagger.h"
 
 static att_status from_encoder(att_rnn_stack *out, const att_model *model,
                                const att_rnn_encoder *reader, att_error *err)
@@ -41,7 +42,16 @@ static att_status from_seq2seq(att_rnn_stack *out, const att_model *model, att_e
 static att_status from_classifier(att_rnn_stack *out, const att_model *model, att_error *err)
 {
     const att_classifier_network *parts = model->network;
-    return from_encoder(out, model, parts->encoder, err);
+    return from_encoder(out, model, parts->encoder.network, err);
+}
+
+static att_status from_tagger(att_rnn_stack *out, const att_model *model, att_error *err)
+{
+    const att_tagger_network *parts = model->network;
+    if (parts->encoder.chars.kind != ATT_CHAR_FEATURES_NONE)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "expected a model with char-features none: its layers read tokens alone");
+    return from_encoder(out, model, parts->encoder.network, err);
 }
 
 /* The decoder of a language model reads the text that it continues. */
@@ -66,6 +76,7 @@ att_status att_model_rnn_stack(att_rnn_stack *out, const att_model *model, att_e
         att_status (*find)(att_rnn_stack *out, const att_model *model, att_error *err);
     } ways[] = { { &att_rnn_architecture, from_seq2seq },
                  { &att_rnn_classifier_architecture, from_classifier },
+                 { &att_rnn_tagger_architecture, from_tagger },
                  { &att_rnn_lm_architecture, from_lm } };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         if (ways[i].family == model->architecture)

@@ -83,6 +83,7 @@ struct att_transformer_pass {
     const int32_t *row_order;   /* [rows] rows in the order of sources; NULL: they are in order */
     const int32_t *row_restore; /* [rows] the inverse */
 
+    att_node *source_features;  /* [1,S,D] added to the embeddings of the source, or NULL */
     att_attention_probe *probe; /* or NULL */
     bool want_attention;
     att_node *cross_attention[ATT_MAX_TRANSFORMER_LAYERS]; /* [1,H,N,S] attention nodes */

@@ -84,6 +84,8 @@ att_node *att_transformer_run_encoder(att_transformer_pass *pass,
     att_node *x = att_embedding_run_packed(&pass->network->source_embedding, pass->tape,
                                            sources->tokens, sources->ids, sources->positions);
     att_tape_name_layer(pass->tape, x, "source embedding", 0);
+    if (pass->source_features)
+        x = att_add(pass->tape, x, pass->source_features);
     return run_encoder(pass, x, sources);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/quote.h"
 #include "settings/setting_specs.h"
 #include "text/pretokenizer.h"
 
@@ -33,6 +34,8 @@ static const requirement requirements[] = {
       "there are no position embeddings to join" },
     { "pool-score", "pool", "attention", "only attention pooling has a score function" },
     { "pool-heads", "pool", "attention", "only attention pooling has heads" },
+    { "char-embedding-size", "char-features", "cnn lstm", "there are no character features" },
+    { "char-size", "char-features", "cnn lstm", "there are no character features" },
     { "momentum", "optimizer", "sgd", "only sgd has momentum" },
     { "beta1", "optimizer", "adam adamw", "only adam and adamw have it" },
     { "beta2", "optimizer", "adam adamw", "only adam and adamw have it" },
@@ -161,18 +164,27 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
 
 static att_status check_architecture(const att_settings *settings, att_error *err)
 {
-    bool classifies = att_settings_model_type(settings) == ATT_MODEL_CLASSIFIER;
+    att_model_type type = att_settings_model_type(settings);
+    bool labels = type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER;
     if (att_settings_is_given(settings, "activation") && settings->ffn_size == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "activation contradicts ffn-size 0: there is no feed-forward network");
-    if (settings->best_metric == ATT_BEST_METRIC_BLEU && classifies)
+    if (settings->best_metric == ATT_BEST_METRIC_BLEU && labels)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "best-metric bleu contradicts task %s: a classifier generates no text",
+                        "best-metric bleu contradicts task %s: its model generates no text",
                         choice_of(settings, "task"));
-    if (settings->architecture == ATT_ARCHITECTURE_CNN && !classifies)
+    if (settings->best_metric == ATT_BEST_METRIC_F1 && type != ATT_MODEL_TAGGER)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "architecture cnn contradicts task %s: it is for task classify only",
+                        "best-metric f1 contradicts task %s: only a tagger finds spans",
                         choice_of(settings, "task"));
+    if (settings->crf && settings->label_smoothing > 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "label-smoothing contradicts crf: it smooths single labels");
+    if (settings->architecture == ATT_ARCHITECTURE_CNN && !labels)
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "architecture cnn contradicts task %s: it is for tasks classify and tag only",
+            choice_of(settings, "task"));
     if (att_settings_is_given(settings, "conv-channels") && settings->conv_layers == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "conv-channels contradicts conv-layers 0: there are no convolution layers");
@@ -192,6 +204,32 @@ static att_status check_ranges(const att_settings *settings, att_error *err)
         return att_fail(err, ATT_BAD_INPUT, NULL, "min-learning-rate %g exceeds learning-rate %g",
                         settings->min_learning_rate, settings->learning_rate);
     return ATT_OK;
+}
+
+/* One column of the setting `columns`: a number, or "last". */
+static const char *parse_column(int64_t *out, const char *text)
+{
+    if (strncmp(text, "last", 4) == 0) {
+        *out = 0;
+        return text + 4;
+    }
+    *out = 0;
+    while (*text >= '0' && *text <= '9' && *out < 1000)
+        *out = 10 * *out + (*text++ - '0');
+    return *out >= 1 && *out <= 1000 ? text : NULL;
+}
+
+att_status att_settings_columns(att_tag_columns *out, const att_settings *settings, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const char *end = parse_column(&out->token, settings->columns);
+    end = end && *end == ',' ? parse_column(&out->label, end + 1) : NULL;
+    if (end && !*end && out->token != out->label)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "columns expects two different columns, from 1 to 1000 or last, such as 1,4 or "
+                    "2,last, found '%s'",
+                    att_quote(quoted, settings->columns, strlen(settings->columns)));
 }
 
 /* A run that resumes takes the files from its checkpoint. */
@@ -216,5 +254,7 @@ att_status att_settings_check(const att_settings *settings, att_error *err)
     ATT_TRY(check_vocabularies(settings, err));
     ATT_TRY(check_architecture(settings, err));
     ATT_TRY(check_ranges(settings, err));
+    att_tag_columns columns;
+    ATT_TRY(att_settings_columns(&columns, settings, err));
     return check_files(settings, err);
 }

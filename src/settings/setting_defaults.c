@@ -40,6 +40,13 @@
 #define CLASSIFY_CNN(key, value)                                                                   \
     WHEN("task", "classify", key, value, .and_key = "architecture", .and_value = "cnn")
 
+/* Tagging: as classification. */
+#define TAG(key, value) WHEN("task", "tag", key, value)
+#define TAG_TRANSFORMER(key, value)                                                                \
+    WHEN("task", "tag", key, value, .and_key = "architecture", .and_value = "transformer")
+#define TAG_CNN(key, value)                                                                        \
+    WHEN("task", "tag", key, value, .and_key = "architecture", .and_value = "cnn")
+
 /* Language models: a small character model. */
 #define LM(key, value) WHEN("task", "lm", key, value)
 #define LM_TRANSFORMER(key, value)                                                                 \
@@ -111,6 +118,24 @@ const att_conditional_default att_conditional_defaults[] = {
     CLASSIFY_CNN("pool", "max"),
     CLASSIFY_CNN("hidden-size", "300"),
     WHEN("pool", "stop", "bidirectional", "no"),
+    TAG("source-tokens", "space"),
+    TAG("target-tokens", "space"),
+    TAG("hidden-size", "200"),
+    TAG("embedding-size", "100"),
+    TAG("dropout", "0.5"),
+    TAG("word-dropout", "0.05"),
+    TAG("label-smoothing", "0"),
+    TAG("learning-rate", "0.004"),
+    TAG("schedule", "cosine"),
+    TAG("batch-tokens", "512"),
+    TAG("best-metric", "f1"),
+    TAG_TRANSFORMER("layers", "2"),
+    TAG_TRANSFORMER("hidden-size", "128"),
+    TAG_TRANSFORMER("dropout", "0.2"),
+    TAG_TRANSFORMER("learning-rate", "0.002"),
+    TAG_TRANSFORMER("warmup", "100"),
+    TAG_CNN("layers", "2"),
+    TAG_CNN("hidden-size", "300"),
     TRANSLATE_TRANSFORMER("tie-embeddings", "all"),
     TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),
     TRANSLATE_TRANSFORMER("learning-rate", "0.005"),

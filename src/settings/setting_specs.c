@@ -12,12 +12,11 @@
 #define SCOPE_TSV_FILES          ATT_TASKS_TSV_FILES, ATT_ARCHITECTURES_ALL
 #define SCOPE_FROM_FILES         ATT_TASKS_FROM_FILES, ATT_ARCHITECTURES_ALL
 #define SCOPE_LM                 ATT_TASKS_LM, ATT_ARCHITECTURES_ALL
-#define SCOPE_DECODED            ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
 #define SCOPE_SYNTHETIC_STRINGS  ATT_TASKS_SYNTHETIC_STRINGS, ATT_ARCHITECTURES_ALL
 #define SCOPE_ALL                ATT_TASKS_ALL, ATT_ARCHITECTURES_ALL
 #define SCOPE_RNN                ATT_TASKS_ALL, ATT_ARCHITECTURES_RNN
 #define SCOPE_EMBEDDING_SIZE     ATT_TASKS_ALL, ATT_ARCHITECTURES_EMBEDDING_SIZE
-#define SCOPE_CNN                ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_CNN
+#define SCOPE_CNN                ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER, ATT_ARCHITECTURES_CNN
 #define SCOPE_PAIR_FILES         ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_ALL
 #define SCOPE_CLASSIFIER         ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
 #define SCOPE_GENERATE           ATT_TASKS_GENERATE, ATT_ARCHITECTURES_ALL
@@ -34,7 +33,13 @@
 #define SCOPE_SHAPES             ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL
 #define SCOPE_IMAGE              ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
 #define SCOPE_IMAGE_RNN          ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
-#define SCOPE_WORD_DROPOUT       ATT_TASKS_CLASSIFIER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+#define SCOPE_WORD_DROPOUT                                                                         \
+    ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+#define SCOPE_TAGGER        ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
+#define SCOPE_SOURCE_TOKENS ATT_TASKS_PAIR_FILES | ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
+#define SCOPE_BPE           ATT_TASKS_FROM_FILES & ~ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
+#define SCOPE_BEST_METRIC                                                                          \
+    ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE | ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
 
 /* Upper limits that no sensible value reaches. A double holds each exactly. */
 #define MAX_COUNT         1e9
@@ -67,8 +72,8 @@
 #define FLAG(group_, key_, member_, scope_, default_, help_)                                       \
     SPEC(group_, key_, member_, scope_, default_, FLAG, NULL, help_, .choices = NULL)
 
-static const char *const tasks[] = { "pairs",    "translate", "reverse", "copy",   "sort",
-                                     "classify", "lm",        "caption", "shapes", NULL };
+static const char *const tasks[] = { "pairs", "translate", "reverse", "copy",   "sort", "classify",
+                                     "tag",   "lm",        "caption", "shapes", NULL };
 static const char *const rnn_cells[] = { "vanilla", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
@@ -86,10 +91,12 @@ static const char *const norm_kinds[] = { "layer", "rms", NULL };
 static const char *const ffn_activations[] = { "relu", "gelu", "swiglu", NULL };
 static const char *const pools[] = { "stop", "last", "mean", "max", "attention", NULL };
 static const char *const pool_scores[] = { "dot", "scaled", "additive", NULL };
+static const char *const char_features[] = { "none", "cnn", "lstm", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
-static const char *const best_metrics[] = { "token-error-rate", "exact-match", "loss", "bleu",
-                                            NULL };
+static const char *const best_metrics[] = {
+    "token-error-rate", "exact-match", "loss", "bleu", "f1", NULL
+};
 
 const att_task_spec att_task_specs[ATT_TASK_COUNT] = {
     [ATT_TASK_PAIRS] = { ATT_MODEL_SEQ2SEQ, "it reads sentence pairs from files",
@@ -101,6 +108,9 @@ const att_task_spec att_task_specs[ATT_TASK_COUNT] = {
     [ATT_TASK_SORT] = { ATT_MODEL_SEQ2SEQ, "it generates its own strings", NULL },
     [ATT_TASK_CLASSIFY] = { ATT_MODEL_CLASSIFIER, "it reads labeled sentences from files",
                             "--train: a file of sentence<TAB>label lines" },
+    [ATT_TASK_TAG] = { ATT_MODEL_TAGGER,
+                       "it reads sentences with a label for each token from files",
+                       "--train: a CoNLL file, or a file of tokens<TAB>labels lines" },
     [ATT_TASK_LM] = { ATT_MODEL_LM, "a language model has no source side", "--train: a text file" },
     [ATT_TASK_CAPTION] = { ATT_MODEL_CAPTION, "it reads image features from files",
                            "--train and --features: captions and image features" },
@@ -109,12 +119,13 @@ const att_task_spec att_task_specs[ATT_TASK_COUNT] = {
 
 const att_setting_spec att_setting_specs[] = {
     CHOICE("task", "task", task, ALL, "pairs", tasks, "TASK",
-           "model to train: pairs or translate (sentence pairs), classify, lm, caption, or a "
-           "synthetic task (reverse, copy, sort, shapes)"),
+           "model to train: pairs or translate (sentence pairs), classify, tag, lm, caption, or "
+           "a synthetic task (reverse, copy, sort, shapes)"),
 
     TEXT("data", "train", train, FROM_FILES, NULL, "FILE",
-         "training data: source<TAB>target, sentence<TAB>label or image<TAB>caption lines; for lm "
-         "a text file; '-' is standard input"),
+         "training data ('-': standard input): source<TAB>target, sentence<TAB>label or "
+         "image<TAB>caption lines; for tag a CoNLL file or tokens<TAB>labels lines; for lm a text "
+         "file"),
     TEXT("data", "source", source, TSV_FILES, NULL, "FILE",
          "training source sentences, one per line, instead of --train"),
     TEXT("data", "target", target, TSV_FILES, NULL, "FILE",
@@ -127,10 +138,13 @@ const att_setting_spec att_setting_specs[] = {
          "validation target sentences, one per line, parallel to --valid-source"),
     REAL("data", "valid-fraction", valid_fraction, FROM_FILES, "0.05", 0, 0.5, "PART",
          "fraction of the training data held out for validation if --valid is not given; for lm "
-         "the end of the text"),
+         "the end of the text; 0: train on all, validate on a sample of it"),
     TEXT("data", "guided-alignment", guided_alignment, GUIDED_ALIGNMENT, NULL, "FILE",
          "word alignments for guided alignment: one line of i-j pairs (0-0 1-2 …) per training "
          "pair"),
+
+    TEXT("data", "columns", columns, TAGGER, "1,last", "TOKEN,LABEL",
+         "columns of the token and of the label in a CoNLL file: numbers from 1, or last"),
 
     TEXT("images", "features", features, CAPTION, NULL, "FILE",
          "image features as .npy of shape [images, cells, channels] or [images, height, width, "
@@ -171,16 +185,15 @@ const att_setting_spec att_setting_specs[] = {
     INTEGER("synthetic", "valid-count", valid_count, SYNTHETIC, "1000", 1, 1e8, "N",
             "number of synthetic validation examples; none of them is in the training data"),
 
-    CHOICE(
-        "tokens", "source-tokens", source_tokens, TSV_FILES, "char", att_tokenizer_kind_names,
-        "HOW",
-        "tokenization of the source: characters, words, BPE, bytes, whitespace-separated, or the "
-        "whole line"),
+    CHOICE("tokens", "source-tokens", source_tokens, SOURCE_TOKENS, "char",
+           att_tokenizer_kind_names, "HOW",
+           "tokenization of the source: characters, words, BPE, bytes, code points, "
+           "whitespace-separated, or the whole line; for pairs chosen by the data"),
     CHOICE("tokens", "target-tokens", target_tokens, TARGET_TOKENS, "char",
            att_tokenizer_kind_names, "HOW", "tokenization of the target, as --source-tokens"),
     CHOICE("tokens", "tokens", tokens, LM, "char", att_document_tokenizer_names, "HOW",
-           "tokenization of the text: characters, words, BPE or bytes"),
-    INTEGER("tokens", "bpe-merges", bpe_merges, FROM_FILES, "8000", 0, 1e6, "N",
+           "tokenization of the text: characters, words, BPE, bytes or code points"),
+    INTEGER("tokens", "bpe-merges", bpe_merges, BPE, "8000", 0, 1e6, "N",
             "number of BPE merges to learn; characters and bytes are added to the vocabulary"),
     FLAG("tokens", "joint", joint, PAIR_FILES, "no",
          "share one vocabulary between source and target"),
@@ -194,9 +207,9 @@ const att_setting_spec att_setting_specs[] = {
             "tokens per training sequence: the length of truncated BPTT for an RNN, the context "
             "length for a Transformer"),
 
-    CHOICE(
-        "model", "architecture", architecture, ALL, "rnn", architectures, "KIND",
-        "architecture: recurrent network, Transformer, or convolutional network (classify only)"),
+    CHOICE("model", "architecture", architecture, ALL, "rnn", architectures, "KIND",
+           "architecture: recurrent network, Transformer, or convolutional network (classify and "
+           "tag only)"),
     INTEGER("model", "layers", layers, ALL, "1", 1, 64, "N",
             "number of layers of the encoder and of the decoder"),
     INTEGER("model", "hidden-size", hidden_size, ALL, "256", 1, 65536, "N",
@@ -270,6 +283,18 @@ const att_setting_spec att_setting_specs[] = {
     INTEGER("classifier", "pool-heads", pool_heads, CLASSIFIER, "1", 1, 1024, "N",
             "number of heads of attention pooling"),
 
+    FLAG("tagger", "crf", crf, TAGGER, "no",
+         "score whole sequences of labels with a linear-chain CRF, instead of each label alone"),
+
+    CHOICE(
+        "tagger", "char-features", char_features, TAGGER, "none", char_features, "KIND",
+        "features of a word from its characters (UTF-8 bytes), beside its embedding: none, a CNN "
+        "or a bidirectional LSTM"),
+    INTEGER("tagger", "char-embedding-size", char_embedding_size, TAGGER, "24", 1, 4096, "N",
+            "size of the embeddings of characters"),
+    INTEGER("tagger", "char-size", char_size, TAGGER, "60", 1, 65536, "N",
+            "size of the character features of a word"),
+
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),
     REAL("regularization", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",
          "probability of replacing an input token by the unknown token during training"),
@@ -322,9 +347,9 @@ const att_setting_spec att_setting_specs[] = {
 
     INTEGER("run", "validate-every", validate_every, ALL, "0", 0, MAX_COUNT, "STEPS",
             "steps between validations; 0: validate after every epoch"),
-    CHOICE("run", "best-metric", best_metric, DECODED, "token-error-rate", best_metrics, "WHAT",
-           "metric that selects the best checkpoint: token error rate, exact match, loss or BLEU "
-           "(BLEU-4 for captions)"),
+    CHOICE("run", "best-metric", best_metric, BEST_METRIC, "token-error-rate", best_metrics, "WHAT",
+           "metric that selects the best checkpoint: token error rate, exact match, loss, BLEU "
+           "(BLEU-4 for captions), or for tag the F1 of spans (without spans: token error rate)"),
     INTEGER("run", "patience", patience, ALL, "0", 0, MAX_COUNT, "N",
             "early stopping: validations without improvement before training stops; 0: off"),
     INTEGER("run", "average-checkpoints", average_checkpoints, ALL, "0", 0, 1000, "N",

@@ -43,7 +43,7 @@ att_model_type att_settings_model_type(const att_settings *settings)
 
 bool att_model_type_has_source_vocab(att_model_type type)
 {
-    return type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CLASSIFIER;
+    return type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER;
 }
 
 /* ---- defaults */
@@ -219,6 +219,12 @@ bool att_settings_is_given(const att_settings *settings, const char *key)
 {
     int row = att_setting_spec_find(key);
     return row >= 0 && settings->origin[row] >= ATT_FROM_CONFIG;
+}
+
+bool att_settings_is_open(const att_settings *settings, const char *key)
+{
+    int row = att_setting_spec_find(key);
+    return row >= 0 && settings->origin[row] <= ATT_FROM_DATA;
 }
 
 bool att_settings_uses_files(const att_settings *settings)

@@ -16,6 +16,7 @@ typedef enum att_task {
     ATT_TASK_COPY,
     ATT_TASK_SORT,
     ATT_TASK_CLASSIFY, /* sentence classification */
+    ATT_TASK_TAG,      /* sequence labeling: a label for each token */
     ATT_TASK_LM,       /* language model */
     ATT_TASK_CAPTION,  /* image features and captions from files */
     ATT_TASK_SHAPES,   /* synthetic images with captions */
@@ -27,7 +28,7 @@ enum { ATT_TASK_COUNT = ATT_TASK_SHAPES + 1 };
 typedef enum att_architecture_kind {
     ATT_ARCHITECTURE_RNN,
     ATT_ARCHITECTURE_TRANSFORMER,
-    ATT_ARCHITECTURE_CNN, /* classifiers only */
+    ATT_ARCHITECTURE_CNN, /* classifiers and taggers only */
 } att_architecture_kind;
 enum { ATT_ARCHITECTURE_COUNT = ATT_ARCHITECTURE_CNN + 1 };
 
@@ -83,6 +84,13 @@ typedef enum att_pool_score {
     ATT_POOL_SCORE_ADDITIVE,
 } att_pool_score;
 
+/* How features of a word are computed from its characters. */
+typedef enum att_char_features_kind {
+    ATT_CHAR_FEATURES_NONE,
+    ATT_CHAR_FEATURES_CNN,
+    ATT_CHAR_FEATURES_LSTM,
+} att_char_features_kind;
+
 typedef enum att_optimizer_kind {
     ATT_OPTIMIZER_SGD,
     ATT_OPTIMIZER_ADAM,
@@ -102,11 +110,13 @@ typedef enum att_best_metric {
     ATT_BEST_METRIC_LINES,
     ATT_BEST_METRIC_LOSS,
     ATT_BEST_METRIC_BLEU, /* only then is BLEU computed: it needs the text of the targets */
+    ATT_BEST_METRIC_F1,   /* of the spans of a tagger */
 } att_best_metric;
 
 /* Where a value came from. A later origin in this list overrides an earlier one. */
 typedef enum att_setting_origin {
     ATT_FROM_DEFAULT,
+    ATT_FROM_DATA, /* chosen by the training data: data/data_choices.h */
     ATT_FROM_MODEL,
     ATT_FROM_CONFIG,
     ATT_FROM_CALLER, /* the command line: att_settings_set() */
@@ -123,6 +133,7 @@ struct att_settings {
     const char *train, *source, *target;
     const char *valid, *valid_source, *valid_target;
     const char *guided_alignment;
+    const char *columns; /* of CoNLL files: att_settings_columns() */
     double valid_fraction;
 
     /* images */
@@ -177,6 +188,11 @@ struct att_settings {
     int pool, pool_score; /* att_pool_kind, att_pool_score */
     int64_t pool_heads;
 
+    /* tagger */
+    bool crf;
+    int char_features; /* att_char_features_kind */
+    int64_t char_embedding_size, char_size;
+
     /* regularization */
     double dropout, word_dropout, label_smoothing;
     double scheduled_sampling;
@@ -226,8 +242,19 @@ void att_settings_apply_defaults(att_settings *settings);
 /* Whether the user set a key, in a config file or as the caller. */
 bool att_settings_is_given(const att_settings *settings, const char *key);
 
+/* Whether a key still has its default, or what the data chose, so that the data may choose. */
+bool att_settings_is_open(const att_settings *settings, const char *key);
+
 /* Whether the task reads `source<TAB>target` or `sentence<TAB>label` files. */
 bool att_settings_uses_files(const att_settings *settings);
+
+/* The columns of the token and of the label in a CoNLL file, from 1; 0: the last column. */
+typedef struct att_tag_columns {
+    int64_t token, label;
+} att_tag_columns;
+
+/* Parses the setting `columns`. */
+att_status att_settings_columns(att_tag_columns *out, const att_settings *settings, att_error *err);
 
 /* All settings except those of the group ATT_GROUP_OUTPUT, as a JSON object; and back, into
  * settings that keep what a config file or the caller has set. `name` stands for the model in

@@ -34,7 +34,8 @@
     OP(local_window)                                                                               \
     OP(cross_entropy)                                                                              \
     OP(linear_cross_entropy)                                                                       \
-    OP(guided_alignment_loss)
+    OP(guided_alignment_loss)                                                                      \
+    OP(crf)
 
 #define DECLARE(name) extern const att_op att_op_##name;
 OPERATIONS(DECLARE)

@@ -192,4 +192,18 @@ att_node *att_linear_cross_entropy(att_tape *tape, const att_linear_cross_entrop
  * 0 is skipped. */
 att_node *att_guided_alignment_loss(att_tape *tape, att_node *weights, const int32_t *keys);
 
+/* Linear-chain CRF: -log of the probability of the labels of each sequence, which is `lengths[b]`
+ * rows of the emissions from row `offsets[b]` on. A sequence with a label below 0 is skipped.
+ * `labels` has one per row; `losses`, if not NULL, receives one entry per sequence (0 where
+ * skipped). */
+typedef struct att_crf_inputs {
+    att_node *emissions;   /* [..., L] */
+    att_node *transitions; /* [L,L] from the row's label to the column's */
+    att_node *start, *end; /* [L] */
+} att_crf_inputs;
+
+att_node *att_crf_loss(att_tape *tape, const att_crf_inputs *in, int64_t sequences,
+                       const int64_t *offsets, const int64_t *lengths, const int32_t *labels,
+                       float *losses);
+
 #endif

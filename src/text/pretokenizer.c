@@ -18,7 +18,9 @@
       .language = true)                                                                            \
     X(BPE, "bpe", "BPE tokens", NULL, end_of_piece, ATT_SPACES_BETWEEN_WORDS, .exact = true,       \
       .language = true)                                                                            \
-    X(BYTE, "byte", "bytes", NULL, end_of_byte, ATT_SPACES_BETWEEN_WORDS, .exact = true)
+    X(BYTE, "byte", "bytes", NULL, end_of_byte, ATT_SPACES_BETWEEN_WORDS, .exact = true)           \
+    X(CODEPOINT, "codepoint", "code points", NULL, end_of_code, ATT_SPACES_ARE_TOKENS,             \
+      .trimmed = true)
 #define LINE_TOKENIZERS(X)                                                                         \
     X(SPACE, "space", "whitespace-separated tokens", is_ascii_space, end_of_run,                   \
       ATT_SPACES_BETWEEN_TOKENS, .words = true)                                                    \
@@ -172,6 +174,12 @@ static size_t end_of_cluster(const att_pretokenizer *in, size_t at)
         before = after;
     }
     return at;
+}
+
+static size_t end_of_code(const att_pretokenizer *in, size_t at)
+{
+    uint32_t code;
+    return at + code_at(in, at, &code);
 }
 
 /* Letters, marks, digits and connector punctuation such as '_'. */

@@ -12,10 +12,11 @@
 /* How a text is split into tokens; the lists in pretokenizer.c have a row per kind. The kinds that
  * keep spaces and line ends come first: only those split a whole text, for a language model. */
 typedef enum att_tokenizer_kind {
-    ATT_TOKENIZER_CHAR, /* characters: grapheme clusters */
-    ATT_TOKENIZER_WORD, /* words and punctuation marks */
-    ATT_TOKENIZER_BPE,  /* subwords, learned by byte-pair encoding */
-    ATT_TOKENIZER_BYTE, /* bytes */
+    ATT_TOKENIZER_CHAR,      /* characters: grapheme clusters, such as a letter with its marks */
+    ATT_TOKENIZER_WORD,      /* words and punctuation marks */
+    ATT_TOKENIZER_BPE,       /* subwords, learned by byte-pair encoding */
+    ATT_TOKENIZER_BYTE,      /* bytes */
+    ATT_TOKENIZER_CODEPOINT, /* Unicode code points: a letter and each of its marks */
     ATT_DOCUMENT_TOKENIZER_KINDS,
     ATT_TOKENIZER_SPACE = ATT_DOCUMENT_TOKENIZER_KINDS, /* whitespace-separated tokens */
     ATT_TOKENIZER_LINE,                                 /* the whole line is one token: a label */

@@ -143,6 +143,7 @@ typedef enum att_vocab_role {
     ATT_VOCAB_TARGET, /* adds nothing: the model adds BOS and EOS */
     ATT_VOCAB_TEXT,   /* of a language model: may split whole texts and add BOS */
     ATT_VOCAB_LABELS, /* of a classifier: a line is one token */
+    ATT_VOCAB_TAGS,   /* of a tagger, either side: tokens are separated by white space */
     ATT_VOCAB_ROLES
 } att_vocab_role;
 

@@ -285,6 +285,7 @@ static const struct role_spec {
     [ATT_VOCAB_TEXT] = { "the vocabulary of a language model", .add_bos = true,
                          .whole_text = true },
     [ATT_VOCAB_LABELS] = { "a vocabulary of labels", .add_eos = false },
+    [ATT_VOCAB_TAGS] = { "the vocabulary of a tagger", .add_eos = false },
 };
 
 att_status att_vocab_check_role(const att_vocab *vocab, att_vocab_role role, const char *name,
@@ -299,9 +300,12 @@ att_status att_vocab_check_role(const att_vocab *vocab, att_vocab_role role, con
         return att_fail(err, ATT_BAD_INPUT, name,
                         "the vocabulary: \"%s\" is true, but %s has no use for it", flag,
                         spec->phrase);
-    if (role == ATT_VOCAB_LABELS && vocab->kind != ATT_TOKENIZER_LINE)
+    bool labels = role == ATT_VOCAB_LABELS || role == ATT_VOCAB_TAGS;
+    att_tokenizer_kind kind = role == ATT_VOCAB_TAGS ? ATT_TOKENIZER_SPACE : ATT_TOKENIZER_LINE;
+    if (labels && vocab->kind != kind)
         return att_fail(err, ATT_BAD_INPUT, name,
-                        "the vocabulary: labels have tokens of the kind '%s', expected 'line'",
-                        att_tokenizer_kind_names[vocab->kind]);
+                        "the vocabulary: %s tokens of the kind '%s', expected '%s'",
+                        role == ATT_VOCAB_TAGS ? "a tagger has" : "labels have",
+                        att_tokenizer_kind_names[vocab->kind], att_tokenizer_kind_names[kind]);
     return ATT_OK;
 }

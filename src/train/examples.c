@@ -105,7 +105,7 @@ static att_status mount_set(att_example_files *out, att_settings *settings, cons
                             att_error *err)
 {
     att_model_type type = att_settings_model_type(settings);
-    bool pairs = type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CLASSIFIER;
+    bool pairs = att_model_type_has_source_vocab(type);
     ATT_TRY(collect(set, type, err));
     ATT_TRY(name_file(settings, pairs ? set->target_key : set->text_key, set->text_name, err));
     add_file(out, set->text_name, set->target, NULL);

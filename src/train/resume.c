@@ -13,10 +13,10 @@
  * metric of the best model and the files, may change. */
 static const char *const fixed_groups[] = { "task",   "synthetic",   "tokens", "model",
                                             "rnn",    "transformer", "cnn",    "classifier",
-                                            "images", NULL };
-static const char *const fixed_keys[] = {
-    "valid-fraction", "optimizer", "average-checkpoints", "seed", "data-seed", "batch-tokens", NULL
-};
+                                            "images", "tagger",      NULL };
+static const char *const fixed_keys[] = { "valid-fraction",      "columns", "optimizer",
+                                          "average-checkpoints", "seed",    "data-seed",
+                                          "batch-tokens",        NULL };
 
 static bool is_listed(const char *name, const char *const *names)
 {
@@ -88,6 +88,10 @@ static uint64_t hash_corpus(uint64_t hash, const att_corpus *corpus)
         hash = att_hash_fnv1a_add(hash, corpus->alignment,
                                   (size_t)corpus->target.offsets[corpus->pairs] *
                                       sizeof *corpus->alignment);
+    for (int64_t i = 0; corpus->source_words && i < corpus->source.offsets[corpus->pairs]; i++) {
+        const char *word = corpus->source_words + corpus->source_word_offsets[i];
+        hash = att_hash_fnv1a_add(hash, word, strlen(word) + 1);
+    }
     size_t pixels =
         (size_t)(corpus->image_grids.count * att_image_grids_stride(&corpus->image_grids));
     return att_hash_fnv1a_add(hash, corpus->image_grids.values,

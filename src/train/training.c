@@ -117,7 +117,7 @@ static att_status load_data(att_training *training, att_error *err)
     ATT_TRY(set_image_settings(training, err));
     if (data->valid.pairs == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "there are no validation examples: set valid, or a valid-fraction above 0");
+                        "there are no validation examples: set valid, or another valid-fraction");
     training->state.train_pairs = data->train.pairs;
     training->state.valid_pairs = data->valid.pairs;
     training->state.data_hash = att_data_hash(data);
@@ -129,6 +129,8 @@ static att_status make_model(att_training *training, att_error *err)
     const att_settings *settings = training->settings;
     ATT_TRY(att_model_new(&training->model, settings, training->data.source_vocab,
                           training->data.target_vocab, err));
+    if (training->data.model_type == ATT_MODEL_SEQ2SEQ)
+        training->model->output_length = att_output_length_measure(&training->data.train);
     ATT_TRY(att_params_alloc_grad(&training->model->params, err));
     ATT_TRY(att_tape_new_training(&training->tape, &training->model->params, err));
     ATT_TRY(att_data_batches(&training->batches, &training->data.train, settings,

@@ -42,6 +42,8 @@ static double metric_value(const att_validation *validation, att_best_metric by)
         return 1 - validation->exact_match;
     case ATT_BEST_METRIC_BLEU: /* validations before BLEU was chosen have none */
         return isnan(validation->bleu) ? INFINITY : -validation->bleu;
+    case ATT_BEST_METRIC_F1: /* labels such as parts of speech form no spans */
+        return isnan(validation->f1) ? validation->token_error_rate : 1 - validation->f1;
     case ATT_BEST_METRIC_LOSS:
         break;
     }
@@ -140,6 +142,8 @@ static const field validation_fields[] = {
     FIELD(NUMBER, "token_error_rate", att_validation, token_error_rate),
     FIELD(OPTIONAL, "bleu", att_validation, bleu),
     FIELD(OPTIONAL, "bits_per_character", att_validation, bits_per_character),
+    FIELD(OPTIONAL, "truncated_outputs", att_validation, truncated_outputs),
+    FIELD(OPTIONAL, "f1", att_validation, f1),
     { 0 },
 };
 

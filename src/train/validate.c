@@ -8,6 +8,7 @@
 #include "eval/corpus_eval.h"
 #include "eval/caption_eval.h"
 #include "eval/classifier_predict.h"
+#include "eval/tagger_predict.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,6 +36,23 @@ static att_status find_bleu(att_validation *out, const att_training *training,
     return ATT_OK;
 }
 
+/* The labels of a tagger are its outputs. */
+static att_status eval_tagger(att_validation *out, const att_training *training, att_error *err)
+{
+    const att_tagger_predict_options options = { 0 };
+    att_span_counts counts = { 0 };
+    att_status status =
+        att_tagger_predict(&counts, training->model, &training->data.valid, &options, err);
+    if (status == ATT_OK) {
+        out->f1 = att_span_counts_f1(&counts);
+        out->accuracy = (double)counts.correct_tokens / (double)counts.tokens;
+        out->token_error_rate = 1 - out->accuracy;
+        out->exact_match = (double)counts.correct_sentences / (double)counts.sentences;
+    }
+    att_span_counts_free(&counts);
+    return status;
+}
+
 /* Fills in everything except BLEU. */
 static att_status eval_tokens(att_training *training, att_validation *out,
                               const att_corpus_eval_options *options, att_error *err)
@@ -44,6 +62,9 @@ static att_status eval_tokens(att_training *training, att_validation *out,
     att_token_metrics metrics = { 0 };
     ATT_TRY(att_corpus_eval(&metrics, training->model, &training->data.valid, options, err));
     double steps = (double)metrics.steps, trained = (double)state->interval_tokens;
+    double scored = steps - (double)metrics.unscored_steps;
+    if (metrics.steps > 0 && scored == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the validation data have no known label");
     *out = (att_validation){
         .step = state->step,
         .epoch = att_training_state_epoch(state),
@@ -51,19 +72,21 @@ static att_status eval_tokens(att_training *training, att_validation *out,
                                                     &state->plateau, state->step),
         .train_loss = trained > 0 ? state->interval_loss / trained : 0,
         .train_accuracy = trained > 0 ? (double)state->interval_correct / trained : 0,
-        .loss = metrics.loss / steps,
+        .loss = metrics.loss / scored,
         .accuracy = (double)metrics.correct_steps / steps,
         .exact_match = lm ? 0 : att_token_metrics_exact_match(&metrics),
         .token_error_rate = lm ? 0 : att_token_metrics_token_error_rate(&metrics),
         .bleu = NAN,
+        .f1 = NAN,
         .bits_per_character =
             lm ? att_bits_per_character(metrics.loss / steps, &training->data.valid) : NAN,
+        .truncated_outputs = options->decode ? (double)metrics.truncated : NAN,
     };
     if (training->data.model_type == ATT_MODEL_CLASSIFIER) { /* the prediction is the output */
         out->exact_match = out->accuracy;
         out->token_error_rate = 1 - out->accuracy;
     }
-    return ATT_OK;
+    return training->data.model_type == ATT_MODEL_TAGGER ? eval_tagger(out, training, err) : ATT_OK;
 }
 
 /* Evaluates the current parameters, with teacher forcing and with generated outputs. */
@@ -72,7 +95,7 @@ static att_status eval_params(att_training *training, att_validation *out,
 {
     att_model_type type = training->data.model_type;
     att_corpus_eval_options options = { .decode =
-                                            type != ATT_MODEL_CLASSIFIER && type != ATT_MODEL_LM,
+                                            type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CAPTION,
                                         .on_batch = should_continue,
                                         .context = context };
     ATT_TRY(att_params_pack(&training->model->params, err));
@@ -222,8 +245,8 @@ static void average_snapshots(float *out, const att_training *training)
     }
 }
 
-/* Evaluates the mean instead of the parameters, and records it as the last validation and the best
- * model. */
+/* Evaluates the mean instead of the parameters and records it as the last validation; it replaces
+ * the best model only where it is better. */
 static att_status finish_average(att_training *training, float *mean, att_error *err)
 {
     att_params *params = &training->model->params;
@@ -239,13 +262,13 @@ static att_status finish_average(att_training *training, float *mean, att_error 
     att_params_mark_changed(params);
     int64_t count = snapshot_count(training);
     if (status == ATT_OK)
-        status = att_training_state_add_validation(state, &validation, ATT_BEST_METRIC_LOSS,
-                                                   &better, err);
+        status = att_training_state_add_validation(
+            state, &validation, (att_best_metric)training->settings->best_metric, &better, err);
     if (status != ATT_OK)
         return status;
     state->averaged_checkpoints = count;
-    state->best_validation = state->history_count;
-    memcpy(training->best_params, mean, params->size * sizeof *mean);
+    if (better)
+        memcpy(training->best_params, mean, params->size * sizeof *mean);
     return ATT_OK;
 }
 

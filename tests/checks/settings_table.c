@@ -30,7 +30,8 @@ static void print_value(const att_setting *row)
 }
 
 /* Tasks with defaults of their own. */
-static const char *const others[] = { "translate", "classify", "lm", "caption", "shapes", NULL };
+static const char *const others[] = { "translate", "classify", "tag", "lm",
+                                      "caption",   "shapes",   NULL };
 
 static void print_others(const att_setting *row, const char *usual)
 {

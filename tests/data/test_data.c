@@ -198,10 +198,36 @@ static void data_without_examples_are_refused(void **state)
                    "than max-length");
     assert_refused(GIVEN("pairs", "train", "good", "valid", "empty"), "empty",
                    "has no pairs to validate on");
-    assert_refused(GIVEN("pairs", "train", "good", "valid-fraction", "0"), "good",
-                   "is too small: valid-fraction 0 holds out no pairs; give valid");
+    assert_refused(GIVEN("pairs", "train", "good", "valid-fraction", "0.1"), "good",
+                   "is too small: valid-fraction 0.1 holds out no pairs; give valid");
     assert_refused(GIVEN("pairs"), "",
                    "there is no training data: give train, or source and target");
+}
+
+static void valid_fraction_0_trains_on_everything(void **state)
+{
+    (void)state;
+    att_string text = { 0 };
+    for (int i = 0; i < 90; i++)
+        assert_int_equal(att_string_printf(&text, "%d\tx\n", 100 + i), ATT_OK);
+    put("all", text.data);
+    att_data data = load(GIVEN("pairs", "train", "all", "valid-fraction", "0"));
+    assert_int_equal(data.train.pairs, 90);
+    assert_true(data.valid.pairs > 0 && data.valid.pairs < 20);
+    assert_true(data.valid_in_train);
+    assert_int_equal(data.held_out, 0);
+    att_data_free(&data);
+    att_string_free(&text);
+    put("all", "a\tb\n"); /* too few for a sample */
+    data = load(GIVEN("pairs", "train", "all", "valid-fraction", "0"));
+    assert_report(&data,
+                  "training    1 pair, 1 source and 1 target tokens\n"
+                  "validation  1 pair, 1 source and 1 target tokens, a sample of the training "
+                  "data: nothing is held out\n"
+                  "source      characters, vocabulary size 4; sequence length 1 to 1, mean 1.0\n"
+                  "target      characters, vocabulary size 4; sequence length 1 to 1, mean "
+                  "1.0\n");
+    att_data_free(&data);
 }
 
 static void the_report_has_lengths_vocabularies_and_skipped_lines(void **state)
@@ -294,6 +320,7 @@ int main(void)
         IN_FOLDER(without_a_validation_file_pairs_are_held_out),
         IN_FOLDER(the_validation_of_a_model_is_read_by_its_vocabularies),
         IN_FOLDER(data_without_examples_are_refused),
+        IN_FOLDER(valid_fraction_0_trains_on_everything),
         IN_FOLDER(the_report_has_lengths_vocabularies_and_skipped_lines),
         IN_FOLDER(without_warnings_the_report_has_four_lines),
         IN_FOLDER(the_report_of_a_classifier_says_what_was_held_out),

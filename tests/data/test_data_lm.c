@@ -97,6 +97,20 @@ static void characters_that_only_the_validation_text_has_are_unknown(void **stat
     text_remove(valid);
 }
 
+static void valid_fraction_0_trains_on_the_whole_text(void **state)
+{
+    (void)state;
+    char train[64], text[100];
+    memset(text, 'a', sizeof text);
+    text_file(train, text, sizeof text);
+    att_data data = load(train, GIVEN_TEXT("valid-fraction", "0"));
+    assert_int_equal(data.train.stats.target.tokens, 100);
+    assert_int_equal(data.valid.stats.target.tokens, 5);
+    assert_true(data.valid_in_train);
+    att_data_free(&data);
+    text_remove(train);
+}
+
 static void a_text_that_cannot_be_trained_on_is_refused(void **state)
 {
     (void)state;
@@ -193,6 +207,7 @@ int main(void)
         cmocka_unit_test(the_tokens_of_a_text_decode_to_the_text),
         cmocka_unit_test(characters_are_counted_whatever_the_tokens),
         cmocka_unit_test(characters_that_only_the_validation_text_has_are_unknown),
+        cmocka_unit_test(valid_fraction_0_trains_on_the_whole_text),
         cmocka_unit_test(a_text_that_cannot_be_trained_on_is_refused),
         cmocka_unit_test(byte_tokens_accept_any_bytes),
         cmocka_unit_test(a_byte_order_mark_belongs_to_bytes_only),

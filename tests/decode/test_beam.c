@@ -15,7 +15,7 @@ typedef struct scene {
     att_hypothesis_tree tree;
     att_search_step step_data;
     att_beam beam;
-    att_live_hypothesis live[BEAM_SIZE], next[BEAM_SIZE];
+    att_live_hypothesis live[BEAM_SIZE + 1], next[BEAM_SIZE + 1];
     att_finished_hypothesis finished[NBEST];
     att_candidate top[2 * BEAM_SIZE];
 } scene;
@@ -92,12 +92,87 @@ static void the_start_token_is_never_a_candidate(void **state)
     att_hypothesis_tree_free(&s.tree);
 }
 
+/* A beam of two that keeps one output, by its mean log-probability. */
+static void begin_mean(scene *s, att_beam_stop stop)
+{
+    begin(s);
+    s->options.length_norm = ATT_LENGTH_MEAN;
+    s->options.beam_stop = stop;
+    s->step_data.nbest = 1;
+    s->step_data.follow_greedy = true;
+    att_beam_start(&s->beam, &s->step_data);
+}
+
+/* Two outputs end while a live one is more probable than both. */
+static void the_beam_goes_on_while_a_live_hypothesis_would_rank_first(void **state)
+{
+    (void)state;
+    scene s;
+    begin_mean(&s, ATT_BEAM_STOP_HEURISTIC);
+    step(&s, (const float[]){ -9, -9, -3, -0.1F, -4, -9 }); /* ends: -3 */
+    assert_int_equal(s.beam.live_count, 2);
+    step(&s, (const float[]){ -9, -9, -5, -0.1F, -9, -9, -9, -9, -9, -9, -9, -9 });
+    assert_int_equal(s.beam.finished_total, 2); /* (-0.1 - 5) / 2 = -2.55 */
+    assert_int_equal(s.beam.live_count, 2);     /* (-0.1 - 0.1) / 3, if it ended next */
+    step(&s, (const float[]){ -9, -9, -0.1F, -9, -9, -9, -9, -9, -9, -9, -9, -9 });
+    assert_int_equal(s.beam.live_count, 0);
+    assert_true(s.finished[0].normalized_score > -0.11 && !s.finished[0].truncated);
+    att_hypothesis_tree_free(&s.tree);
+}
+
+/* A live hypothesis whose score, if it ended next, is -1.21 ranks after the kept one of -1; after
+ * further tokens of probability 1 its mean would be higher. */
+static void only_the_exact_rule_goes_on_for_what_longer_outputs_could_reach(void **state)
+{
+    (void)state;
+    for (int stop = ATT_BEAM_STOP_HEURISTIC; stop <= ATT_BEAM_STOP_EXACT; stop++) {
+        scene s;
+        begin_mean(&s, (att_beam_stop)stop);
+        step(&s, (const float[]){ -9, -9, -1, -2, -1.5F, -9 });
+        assert_int_equal(s.beam.greedy, ATT_GREEDY_FINISHED); /* it ended at once */
+        assert_int_equal(s.beam.live_count, 2);
+        step(&s, (const float[]){ -9, -9, -1, -2, -9, -9, -9, -9, -9, -8, -8, -8 });
+        assert_int_equal(s.beam.finished_total, 2);
+        assert_int_equal(s.beam.live_count, stop == ATT_BEAM_STOP_EXACT ? 2 : 0);
+        att_hypothesis_tree_free(&s.tree);
+    }
+}
+
+/* The most probable first token leads to improbable second ones: its hypothesis leaves the beam, is
+ * followed beside it, and wins by its later tokens. */
+static void the_greedy_hypothesis_is_followed_when_it_leaves_the_beam(void **state)
+{
+    (void)state;
+    scene s;
+    begin_mean(&s, ATT_BEAM_STOP_HEURISTIC);
+    step(&s, (const float[]){ -9, -9, -9, -0.6F, -0.9F, -9 });
+    step(&s, (const float[]){ -4, -9, -3, -1.9F, -3, -3, -9, -9, -9, -0.7F, -0.6F, -9 });
+    assert_int_equal(s.beam.in_beam, 2); /* B B: -1.5, B A: -1.6 */
+    assert_int_equal(s.beam.greedy, 2);  /* A A: -2.5, beside them */
+    assert_int_equal(s.beam.live_count, 3);
+    static const float third[3][VOCABULARY] = { { -9, -9, -0.9F, -3, -3, -3 },
+                                                { -9, -9, -0.9F, -3, -3, -3 },
+                                                { -9, -9, -4, -0.001F, -9, -9 } };
+    step(&s, third[0]);
+    assert_int_equal(s.beam.finished_total, 2); /* -2.4 / 3 = -0.8 */
+    assert_int_equal(s.beam.in_beam, 0);
+    assert_int_equal(s.beam.live_count, 1); /* the greedy one alone */
+    assert_int_equal(s.beam.live[0].row, 2);
+    step(&s, (const float[]){ -9, -9, -0.001F, -9, -9, -9 });
+    assert_int_equal(s.beam.live_count, 0);
+    assert_true(s.finished[0].normalized_score > -0.63); /* -2.502 / 4 */
+    att_hypothesis_tree_free(&s.tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_token_among_the_best_candidates_finishes_a_hypothesis),
         cmocka_unit_test(an_end_token_one_rank_beyond_the_beam_does_not),
         cmocka_unit_test(the_start_token_is_never_a_candidate),
+        cmocka_unit_test(the_beam_goes_on_while_a_live_hypothesis_would_rank_first),
+        cmocka_unit_test(only_the_exact_rule_goes_on_for_what_longer_outputs_could_reach),
+        cmocka_unit_test(the_greedy_hypothesis_is_followed_when_it_leaves_the_beam),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

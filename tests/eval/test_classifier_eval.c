@@ -64,8 +64,8 @@ static void the_counts_are_those_of_the_predictions(void **state)
     assert_int_equal(scores->lines, 300);
     assert_int_equal(scores->labels, 3);
     assert_memory_equal(scores->confusion, counts, sizeof counts);
-    assert_true(scores->accuracy == att_confusion_accuracy(counts, 3));
-    assert_true(scores->macro_f1 == att_confusion_macro_f1(counts, 3));
+    assert_true(scores->accuracy == att_confusion_accuracy(counts, NULL, 3));
+    assert_true(scores->macro_f1 == att_confusion_macro_f1(counts, NULL, 3));
     assert_true(scores->accuracy < 1);
     assert_true(fabs(scores->loss - loss / 300) < 1e-6);
     assert_true(isnan(scores->accuracy_interval.low));
@@ -127,10 +127,40 @@ static void assert_refused(const char *text, const char *expected)
 static void data_that_cannot_be_evaluated_is_refused(void **state)
 {
     (void)state;
-    assert_refused("a b\tmany\na\tlots\n",
-                   "unknown label 'lots': the training data does not have it");
     assert_refused("a b many\n", "expected sentence<TAB>label, found no tab");
     assert_refused("\n\tmany\na\t\n", "has no sentences to evaluate on");
+}
+
+static void a_label_that_the_model_lacks_counts_as_wrong_with_a_note(void **state)
+{
+    (void)state;
+    char file_path[] = "/tmp/attend-label-odd-XXXXXX";
+    const char text[] = "a b\tmany\na\tlots\na a a\tmany\n";
+    int fd = mkstemp(file_path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    att_classifier_eval *scores;
+    att_string notes = { 0 };
+    att_error err = { 0 };
+    if (att_model_evaluate_classifier(&scores, trained.model, file_path, NULL, &notes, &err) !=
+        ATT_OK)
+        fail_msg("%s", err.message);
+    assert_non_null(strstr(notes.data, "1 label is not in the training data, counted as wrong; the "
+                                       "first is 'lots' in line 2"));
+    int64_t right = 0, known = 0;
+    for (int64_t i = 0; i < 9; i++) {
+        known += scores->confusion[i];
+        right += i % 4 == 0 ? scores->confusion[i] : 0;
+    }
+    assert_int_equal(scores->lines, 3);
+    assert_int_equal(scores->unknown_labels, 1);
+    assert_int_equal(known, 2);
+    assert_true(scores->accuracy == (double)right / 3);
+    assert_true(isfinite(scores->loss));
+    att_classifier_eval_free(scores);
+    att_string_free(&notes);
+    unlink(file_path);
 }
 
 /* A reserved token in the place of a label would be counted before the confusion matrix. */
@@ -201,6 +231,7 @@ int main(void)
         cmocka_unit_test(an_interval_holds_the_accuracy),
         cmocka_unit_test(without_a_file_the_validation_data_is_used),
         cmocka_unit_test(data_that_cannot_be_evaluated_is_refused),
+        cmocka_unit_test(a_label_that_the_model_lacks_counts_as_wrong_with_a_note),
         cmocka_unit_test(a_reserved_token_is_not_a_label),
         cmocka_unit_test(skipped_lines_are_reported),
         cmocka_unit_test(metrics_are_one_line_of_json),

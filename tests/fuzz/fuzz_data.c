@@ -1,7 +1,7 @@
 /* Any bytes as the files of a dataset: pairs in two parallel files with alignments, labeled
- * sentences, captions with image features, or the text of a language model. The first byte chooses
- * the task, the second the tokens; the parts of the rest are separated by 0x1E. The data are
- * loaded, reported and made into batches. */
+ * or tagged sentences, captions with image features, or the text of a language model. The first
+ * byte chooses the task, the second the tokens; the parts of the rest are separated by 0x1E. The
+ * data are loaded, reported and made into batches. */
 #include "fuzz/budget.h"
 
 #include "base/utf8.h"
@@ -13,7 +13,7 @@ enum { PARTS = 3, SEPARATOR = 0x1E, IMAGES = 3, FEATURES = IMAGES * 2 * 2 * 2 };
 typedef struct task {
     const char *name;
     const char *keys[PARTS]; /* the settings that name the parts */
-    const char *tokens_key;
+    const char *tokens_key;  /* or NULL */
 } task;
 
 static const task tasks[] = {
@@ -22,6 +22,7 @@ static const task tasks[] = {
     { "classify", { "train", "valid", NULL }, "source-tokens" },
     { "caption", { "train", "valid", NULL }, "target-tokens" },
     { "lm", { "train", "valid", NULL }, "tokens" },
+    { "tag", { "train", "valid", NULL }, NULL },
 };
 
 static void set(att_settings *settings, const char *key, const char *value)
@@ -44,7 +45,7 @@ static void check_corpus(const att_corpus *corpus, const att_settings *settings)
     att_batches_free(batches);
 }
 
-static void load(const att_settings *settings)
+static void load(att_settings *settings)
 {
     att_data loaded;
     att_string report = { 0 };
@@ -91,7 +92,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_error err = { 0 };
     budget_start();
     PROMISE(att_settings_new(&settings, which->name, &err) == ATT_OK);
-    set(settings, which->tokens_key, tokens[data[1] & 3]);
+    if (which->tokens_key)
+        set(settings, which->tokens_key, tokens[data[1] & 3]);
+    else
+        set(settings, "char-features", data[1] & 1 ? "cnn" : "none");
     set(settings, "bpe-merges", "10");
     set(settings, "lowercase", data[1] & 4 ? "yes" : "no");
     set(settings, "valid-fraction", data[1] & 8 ? "0.5" : "0.1");

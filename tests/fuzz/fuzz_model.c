@@ -69,6 +69,9 @@ static void use(const att_model *model)
     case ATT_MODEL_CAPTION:
         use_caption(model);
         break;
+    case ATT_MODEL_TAGGER:
+        use_tagger(model);
+        break;
     }
 }
 

@@ -263,6 +263,33 @@ static inline void use_classifier(const att_model *model)
     att_string_free(&text);
 }
 
+static inline void use_tagger(const att_model *model)
+{
+    att_tag_options options = ATT_INIT(att_tag_options);
+    att_eval_options eval_options = ATT_INIT(att_eval_options);
+    att_taggings *taggings = NULL;
+    att_tagger_eval *eval = NULL;
+    att_string text = { 0 };
+    att_error err = { 0 };
+    int64_t labels = (int64_t)att_model_label_count(model);
+    if (succeeded(att_model_tag(&taggings, model, model_lines, MODEL_LINES, &options, &err), &err))
+        for (size_t i = 0; i < MODEL_LINES; i++) {
+            const att_tagging *tagging = att_taggings_get(taggings, i);
+            for (int64_t t = 0; t < tagging->token_count; t++)
+                PROMISE(tagging->label_indices[t] >= 0 && tagging->label_indices[t] < labels);
+            succeeded(att_tagging_json(&text, tagging, &err), &err);
+        }
+    example_list list = { { { model_lines[0], "B-x O", 0 }, { model_lines[2], "O I-y I-x", 0 } },
+                          2 };
+    eval_options.examples = next_example;
+    eval_options.examples_context = &list;
+    if (succeeded(att_model_evaluate_tagger(&eval, model, NULL, &eval_options, &text, &err), &err))
+        succeeded(att_tagger_eval_json(&text, eval, &err), &err);
+    att_tagger_eval_free(eval);
+    att_taggings_free(taggings);
+    att_string_free(&text);
+}
+
 /* The text of a call is whole characters. */
 static bool on_token(void *context, const char *text, size_t length, double score)
 {

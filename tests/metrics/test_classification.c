@@ -21,13 +21,13 @@ static const int64_t counts[4 * 4] = { 4, 1, 0, 0, 2, 3, 0, 0, 1, 1, 0, 0, 0, 0,
 static void accuracy_is_the_fraction_on_the_diagonal(void **state)
 {
     (void)state;
-    assert_true(att_confusion_accuracy(counts, 4) == 7.0 / 12);
+    assert_true(att_confusion_accuracy(counts, NULL, 4) == 7.0 / 12);
 }
 
 static void a_label_has_precision_recall_and_their_harmonic_mean(void **state)
 {
     (void)state;
-    att_label_metrics rates = att_confusion_label_metrics(counts, 4, 0);
+    att_label_metrics rates = att_confusion_label_metrics(counts, NULL, 4, 0);
     assert_int_equal(rates.support, 5);
     assert_int_equal(rates.predicted, 7);
     assert_true(rates.precision == 4.0 / 7);
@@ -38,7 +38,7 @@ static void a_label_has_precision_recall_and_their_harmonic_mean(void **state)
 static void a_label_that_was_never_predicted_has_an_f1_of_zero(void **state)
 {
     (void)state;
-    att_label_metrics rates = att_confusion_label_metrics(counts, 4, 2);
+    att_label_metrics rates = att_confusion_label_metrics(counts, NULL, 4, 2);
     assert_int_equal(rates.support, 2);
     assert_int_equal(rates.predicted, 0);
     assert_true(rates.precision == 0 && rates.recall == 0 && rates.f1 == 0);
@@ -47,15 +47,15 @@ static void a_label_that_was_never_predicted_has_an_f1_of_zero(void **state)
 static void macro_f1_ignores_labels_that_do_not_occur(void **state)
 {
     (void)state;
-    assert_near(att_confusion_macro_f1(counts, 4), (2.0 / 3 + 0.6 + 0) / 3, 1e-15);
+    assert_near(att_confusion_macro_f1(counts, NULL, 4), (2.0 / 3 + 0.6 + 0) / 3, 1e-15);
 }
 
 static void without_counts_metrics_are_nan(void **state)
 {
     (void)state;
     const int64_t none[4] = { 0 };
-    assert_true(isnan(att_confusion_accuracy(none, 2)));
-    assert_true(isnan(att_confusion_macro_f1(none, 2)));
+    assert_true(isnan(att_confusion_accuracy(none, NULL, 2)));
+    assert_true(isnan(att_confusion_macro_f1(none, NULL, 2)));
 }
 
 /* ---- probabilities */
@@ -71,8 +71,9 @@ static const att_label_predictions judged = { 12, 3, scores, truth };
 static void the_most_probable_label_is_predicted(void **state)
 {
     (void)state;
-    int64_t found[9] = { 0 };
-    att_label_predictions_confusion(found, &judged);
+    int64_t found[9] = { 0 }, others[3] = { 0 };
+    att_label_predictions_confusion(found, others, &judged);
+    assert_true(others[0] == 0 && others[1] == 0 && others[2] == 0);
     const int64_t wanted[9] = { 5, 0, 0, 0, 2, 2, 0, 0, 3 };
     assert_memory_equal(found, wanted, sizeof wanted);
 }
@@ -152,18 +153,23 @@ static void scores_that_are_nan_have_a_calibration_error_that_is_nan(void **stat
 }
 
 /* The guards on both sides of the matrix must stay 0. */
-static void a_label_out_of_range_is_counted_nowhere_and_has_infinite_loss(void **state)
+static void a_label_out_of_range_is_wrong_and_has_no_loss(void **state)
 {
     (void)state;
     const float rows[] = { 0, -1, 0, -1, 0, -1, 0, -1 };
     const int32_t odd[] = { -2, 1, 2, INT32_MAX };
     const att_label_predictions predictions = { 4, 2, rows, odd };
     int64_t guarded[4 + 4 + 4] = { 0 };
-    att_label_predictions_confusion(guarded + 4, &predictions);
+    int64_t others[2] = { 0 };
+    att_label_predictions_confusion(guarded + 4, others, &predictions);
     for (size_t i = 0; i < 12; i++)
         assert_int_equal(guarded[i], i == 4 + 2);
-    assert_true(isinf(att_label_predictions_loss(&predictions, 1)));
+    assert_true(others[0] == 3 && others[1] == 0);
+    assert_true(att_confusion_accuracy(guarded + 4, others, 2) == 0);
+    assert_int_equal(att_confusion_label_metrics(guarded + 4, others, 2, 0).predicted, 4);
     const att_label_predictions known = { 1, 2, rows + 2, odd + 1 };
+    assert_true(att_label_predictions_loss(&predictions, 1) ==
+                att_label_predictions_loss(&known, 1));
     assert_true(att_label_predictions_fit_temperature(&predictions) ==
                 att_label_predictions_fit_temperature(&known));
 }
@@ -185,7 +191,7 @@ int main(void)
         cmocka_unit_test(without_data_the_temperature_is_one),
         cmocka_unit_test(an_impossible_label_has_infinite_loss_and_affects_no_other),
         cmocka_unit_test(scores_that_are_nan_have_a_calibration_error_that_is_nan),
-        cmocka_unit_test(a_label_out_of_range_is_counted_nowhere_and_has_infinite_loss),
+        cmocka_unit_test(a_label_out_of_range_is_wrong_and_has_no_loss),
     };
     return cmocka_run_group_tests_name("labels", tests, NULL, NULL);
 }

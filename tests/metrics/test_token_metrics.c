@@ -177,9 +177,9 @@ static void perplexity_is_the_exponential_of_the_mean_loss(void **state)
 static void sums_of_lines_merge(void **state)
 {
     (void)state;
-    att_token_metrics one = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
-    const att_token_metrics two = { 10, 20, 30, 40, 50, 60, 70, 80, 90 };
-    const att_token_metrics both = { 11, 22, 33, 44, 55, 66, 77, 88, 99 };
+    att_token_metrics one = { 1, 2, 3, 4, 5, 6, 7, 8, 3, 9, 4 };
+    const att_token_metrics two = { 10, 20, 30, 40, 50, 60, 70, 80, 30, 90, 40 };
+    const att_token_metrics both = { 11, 22, 33, 44, 55, 66, 77, 88, 33, 99, 44 };
     att_token_metrics_merge(&one, &two);
     assert_memory_equal(&one, &both, sizeof one);
 }

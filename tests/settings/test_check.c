@@ -146,8 +146,9 @@ static void settings_of_a_missing_part_are_refused(void **state)
         "activation contradicts ffn-size 0: there is no feed-forward network");
     assert_contradicts(GIVEN("caption", "train", "f", "features", "g", "conv-channels", "8"),
                        "conv-channels contradicts conv-layers 0: there are no convolution layers");
-    assert_contradicts(GIVEN("reverse", "architecture", "cnn"),
-                       "architecture cnn contradicts task reverse: it is for task classify only");
+    assert_contradicts(
+        GIVEN("reverse", "architecture", "cnn"),
+        "architecture cnn contradicts task reverse: it is for tasks classify and tag only");
     assert_contradicts(GIVEN("lm", "train", "f", "tokens", "byte", "lowercase", "yes"),
                        "lowercase contradicts byte tokens: bytes have no case");
     assert_contradicts(GIVEN("lm", "train", "f", "bpe-merges", "9"), "bpe-merges needs tokens bpe");
@@ -192,7 +193,7 @@ static void a_checkpoint_of_a_classifier_cannot_ask_for_bleu(void **state)
     assert_int_equal(att_settings_set_from(settings, "best-metric", "bleu", ATT_FROM_MODEL, NULL),
                      ATT_OK);
     assert_int_equal(att_settings_check(settings, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "best-metric bleu contradicts task classify: a classifier "
+    assert_string_equal(err.message, "best-metric bleu contradicts task classify: its model "
                                      "generates no text");
     att_settings_free(settings);
 }

@@ -327,8 +327,9 @@ static void an_old_name_is_refused_with_the_new_one(void **state)
                    "rnn?");
     assert_refused("rnn-cell", "rnn",
                    "rnn-cell expects vanilla, gru or lstm, not 'rnn'; did you mean vanilla?");
-    assert_refused("tokens", "subword",
-                   "tokens expects char, word, bpe or byte, not 'subword'; did you mean bpe?");
+    assert_refused(
+        "tokens", "subword",
+        "tokens expects char, word, bpe, byte or codepoint, not 'subword'; did you mean bpe?");
     static const char *const old_keys[] = { "width", "embed",   "feed",   "family",     "tie",
                                             "clip",  "chunk",   "cell",   "least-rate", "batch",
                                             "lower", "best-by", "average" };
@@ -347,8 +348,8 @@ static void an_unknown_task_is_refused_with_the_nearest(void **state)
     assert_int_equal(att_settings_new(&settings, "revers", &err), ATT_BAD_INPUT);
     assert_null(settings);
     assert_string_equal(err.message,
-                        "task expects pairs, translate, reverse, copy, sort, classify, lm, caption "
-                        "or shapes, not 'revers'; did you mean reverse?");
+                        "task expects pairs, translate, reverse, copy, sort, classify, tag, lm, "
+                        "caption or shapes, not 'revers'; did you mean reverse?");
 }
 
 static att_status make_settings(void *context)

@@ -61,6 +61,7 @@ static void operations_are_named_as_in_the_code(void **state)
                                          "bmm",
                                          "concat",
                                          "conv2d",
+                                         "crf",
                                          "embedding",
                                          "expand",
                                          "guided-alignment-loss",

@@ -210,6 +210,10 @@ static void a_cluster_is_one_character(void **state)
 {
     (void)state;
     assert_tokens(ATT_TOKENIZER_CHAR, "কি", "কি|");
+    assert_tokens(ATT_TOKENIZER_CODEPOINT, " কি x", "ক|ি| |x|");
+    assert_tokens(ATT_TOKENIZER_CODEPOINT, "e\xCC\x81x\xCC\x81", "é|x|\xCC\x81|");
+    assert_tokens(ATT_TOKENIZER_CODEPOINT, " \t ", "");
+    assert_joined(ATT_TOKENIZER_CODEPOINT, WORDS("ক", "ি", " ", "x"), "কি x");
     assert_tokens(ATT_TOKENIZER_CHAR, "👩‍👩‍👧x", "👩‍👩‍👧|x|");
     assert_tokens(ATT_TOKENIZER_CHAR, "🇫🇷🇩🇪", "🇫🇷|🇩🇪|");
     assert_tokens(ATT_TOKENIZER_CHAR, "x\xCC\x81\xCC\x82", "x\xCC\x81\xCC\x82|");

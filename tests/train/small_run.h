@@ -117,6 +117,44 @@ static inline att_settings *small_classifier_new(const char *folder, const char 
     return settings;
 }
 
+/* The same for a tagger with a CRF. */
+static inline att_settings *small_tagger_new(const char *folder, const char *architecture)
+{
+    static const char *const set[][2] = {
+        { "hidden-size", "12" },
+        { "dropout", "0.3" },
+        { "word-dropout", "0.2" },
+        { "batch-tokens", "60" },
+        { "epochs", "4" },
+        { "accumulate", "2" },
+        { "validate-every", "3" },
+        { "valid-fraction", "0.3" },
+        { "average-checkpoints", "2" },
+        { "save-every", "0" },
+        { "crf", "yes" },
+        { "char-features", "cnn" },
+    };
+    att_settings *settings;
+    char path[256];
+    snprintf(path, sizeof path, "%s/data.conll", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 40; i++) {
+        for (int j = 0; j <= i % 5; j++)
+            fprintf(file, "%c %s\n", 'a' + (i * 7 + j * 3) % 6, (i + j) % 3 ? "O" : "B-x");
+        fprintf(file, "\n");
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(att_settings_new(&settings, "tag", NULL), ATT_OK);
+    small_set(settings, "architecture", architecture);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        small_set(settings, set[i][0], set[i][1]);
+    small_set(settings, "train", path);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "out", path);
+    return settings;
+}
+
 /* The same for a caption model, with word dropout in the decoder. */
 static inline att_settings *small_image_new(const char *folder, const char *task,
                                             const char *architecture)

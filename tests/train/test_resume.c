@@ -34,6 +34,8 @@ static const other_task others[] = {
     { "classify", "rnn", small_classifier_new },
     { "classify", "transformer", small_classifier_new },
     { "classify", "cnn", small_classifier_new },
+    { "tag", "rnn", small_tagger_new },
+    { "tag", "transformer", small_tagger_new },
     { "caption", "rnn", small_captions_new },
     { "caption", "transformer", small_captions_new },
     { "shapes", "rnn", small_shapes_new },

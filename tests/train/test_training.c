@@ -76,7 +76,10 @@ static void every_step_and_validation_is_reported(void **state)
                      count); /* the last validation is that of the averaged parameters */
     assert_true(all.validating >= all.validations);
     assert_true(att_training_finished(training));
-    assert_ptr_equal(att_training_best(training), att_training_validation(training, count - 1));
+    const att_validation *best = att_training_best(training);
+    for (size_t i = 0; i < count; i++)
+        assert_true(att_training_validation(training, i)->token_error_rate >=
+                    best->token_error_rate);
     assert_null(att_training_validation(training, count));
     for (size_t i = 0; i + 2 < count; i++)
         assert_int_equal(att_training_validation(training, i)->step, 3 * (i + 1));
@@ -150,6 +153,25 @@ static void patience_ends_a_run_that_makes_no_progress(void **state)
     assert_ptr_equal(att_training_best(training), att_training_validation(training, 0));
     assert_true(att_training_validation(training, 0)->loss ==
                 att_training_validation(training, 2)->loss);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+/* At learning rate 0 the mean of the snapshots is the first model again. */
+static void an_average_that_is_no_better_does_not_replace_the_best_model(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    small_set(settings, "learning-rate", "0");
+    small_set(settings, "average-checkpoints", "2");
+    att_training *training = begin(settings);
+    assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
+    assert_true(att_training_finished(training));
+    assert_int_equal(training->state.averaged_checkpoints, 2);
+    assert_ptr_equal(att_training_best(training), att_training_validation(training, 0));
     att_training_free(training);
     att_settings_free(settings);
     folder_remove(folder);
@@ -658,6 +680,7 @@ int main(void)
         cmocka_unit_test(every_step_and_validation_is_reported),
         cmocka_unit_test(a_stopped_run_resumed_from_its_checkpoint_ends_the_same),
         cmocka_unit_test(a_finished_run_continues_with_more_epochs),
+        cmocka_unit_test(an_average_that_is_no_better_does_not_replace_the_best_model),
         cmocka_unit_test(patience_ends_a_run_that_makes_no_progress),
         cmocka_unit_test(best_metric_bleu_selects_the_model_with_the_highest_bleu),
         cmocka_unit_test(the_loss_falls),

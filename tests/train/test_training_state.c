@@ -108,7 +108,9 @@ static att_training_state filled(void)
                                1e308 / (i + 1),
                                i % 2 == 0 ? 100 / (i + 3.0) : NAN,
                                i % 3 == 0 ? 2.0 / (i + 1) : NAN,
-                               0 }; /* the perplexity is computed from the loss */
+                               0, /* the perplexity is computed from the loss */
+                               i % 4 == 0 ? NAN : (double)i,
+                               i % 5 == 0 ? 1 / (i + 2.0) : NAN };
         add(&run, row, ATT_BEST_METRIC_LOSS);
     }
     run.interval_loss = 1e-300 / 3;

@@ -20,7 +20,11 @@ const char eval_details[] =
     "the mean over the models.\n"
     "\n"
     "A classifier is evaluated on sentence<TAB>label lines: accuracy, macro F1, calibration error "
-    "and the confusion matrix.\n"
+    "and the confusion matrix. A tagger is evaluated on a CoNLL file or on tokens<TAB>labels "
+    "lines: "
+    "F1 of spans as conlleval computes it, in all and by type, token and sentence accuracy. A "
+    "label "
+    "that the model lacks counts as wrong.\n"
     "\n"
     "With --hyp and --ref, no model is used: the lines of a file are scored against those of one "
     "or more reference files.\n"
@@ -70,10 +74,9 @@ void eval_print_metrics(void)
 static const eval_settings defaults = { .bootstrap_samples = 1000 };
 
 static model_function *const eval_functions[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_SEQ2SEQ] = eval_seq2seq,
-    [ATT_MODEL_LM] = eval_lm,
-    [ATT_MODEL_CLASSIFIER] = eval_classifier,
-    [ATT_MODEL_CAPTION] = eval_seq2seq,
+    [ATT_MODEL_SEQ2SEQ] = eval_seq2seq,       [ATT_MODEL_LM] = eval_lm,
+    [ATT_MODEL_CLASSIFIER] = eval_classifier, [ATT_MODEL_CAPTION] = eval_seq2seq,
+    [ATT_MODEL_TAGGER] = eval_tagger,
 };
 
 static exit_code eval_lines(const struct verb *verb, const eval_settings *set, int count,

@@ -9,13 +9,17 @@ static const char *const input_overflow_choices[] = { "refuse", "truncate", NULL
 const char run_details[] =
     "Generates output with MODEL. What is read and written depends on the type of the model.\n"
     "\n"
-    "A seq2seq model reads lines from standard input and writes one output per line, in order; an "
-    "empty line gives an empty line. An output does not depend on the other lines. A line that is "
+    "A seq2seq model reads lines from FILE or standard input and writes one output per line, in "
+    "order; an empty line gives an empty line. An output does not depend on the other lines. A "
+    "line that is "
     "not UTF-8 or too long ends the run with exit code 2, after the outputs of the lines before "
     "it.\n"
     "\n"
     "A classifier reads lines likewise and writes the predicted labels; --json adds the "
     "probabilities.\n"
+    "\n"
+    "A tagger reads lines of tokens separated by white space and writes a label for each token, "
+    "separated by spaces; --json adds their probabilities.\n"
     "\n"
     "A language model completes --prompt and writes the text as it is generated: greedily, unless "
     "--sample or --beam is given. Ctrl-C stops it.\n"
@@ -85,10 +89,9 @@ const option run_options[] = {
 };
 
 static model_function *const run_functions[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_SEQ2SEQ] = run_seq2seq,
-    [ATT_MODEL_LM] = run_lm,
-    [ATT_MODEL_CLASSIFIER] = run_classifier,
-    [ATT_MODEL_CAPTION] = run_caption,
+    [ATT_MODEL_SEQ2SEQ] = run_seq2seq,       [ATT_MODEL_LM] = run_lm,
+    [ATT_MODEL_CLASSIFIER] = run_classifier, [ATT_MODEL_CAPTION] = run_caption,
+    [ATT_MODEL_TAGGER] = run_tagger,
 };
 
 /* Only caption models take operands after the model: one file of features, or image files. */
@@ -96,12 +99,14 @@ static exit_code check_inputs(const model_verb *with, att_model_type type, const
 {
     (void)input;
     const run_settings *set = with->settings;
-    int max = type == ATT_MODEL_CAPTION ? 1 : 0;
+    int max = type == ATT_MODEL_LM ? 0 : 1;
     if (set->image_encoder || set->input_count <= max)
         return EXIT_DONE;
-    return report_usage(with->verb, max > 0
+    return report_usage(with->verb, type == ATT_MODEL_LM
+                                        ? "expects one model; --prompt is its input"
+                                    : type == ATT_MODEL_CAPTION
                                         ? "expects one file of image features"
-                                        : "expects one model; input is read from standard input");
+                                        : "expects one model and at most one file of lines");
 }
 
 static const char *conflict(const run_settings *set)

@@ -10,7 +10,8 @@ const char show_details[] =
     "Transformer, --part encoder and --part decoder draw self-attention.\n"
     "\n"
     "For a classifier with attention pooling, highlights the words of INPUT by their attention "
-    "weights.\n"
+    "weights. For a tagger, writes the labels beside the tokens of INPUT, colored by their "
+    "probabilities.\n"
     "\n"
     "For a caption model, draws the attention of each word of the caption over the image: image "
     "--image-index of the features, or with --image-encoder the image file INPUT. Without an "
@@ -84,13 +85,14 @@ static model_function *const show_functions[ATT_MODEL_TYPES] = {
     [ATT_MODEL_SEQ2SEQ] = show_seq2seq,
     [ATT_MODEL_CLASSIFIER] = show_classifier,
     [ATT_MODEL_CAPTION] = show_caption,
+    [ATT_MODEL_TAGGER] = show_tagger,
 };
 
 static model_function *const unit_functions[ATT_MODEL_TYPES] = { show_unit, show_unit, show_unit,
-                                                                 show_unit };
+                                                                 show_unit, show_unit };
 
 static model_function *const gradient_functions[ATT_MODEL_TYPES] = { show_gradients, show_gradients,
-                                                                     show_gradients,
+                                                                     show_gradients, show_gradients,
                                                                      show_gradients };
 
 drawing_files show_drawing_files(const show_settings *set)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 const char *const length_norm_choices[] = { "mean", "gnmt", "none", NULL };
+const char *const beam_stop_choices[] = { "heuristic", "exact", NULL };
 
 const char *decoding_conflict(const decoding_options *options)
 {
@@ -20,6 +21,8 @@ const char *decoding_conflict(const decoding_options *options)
         return "--temperature, --top-k, --top-p and --seed need --sample";
     if (ranks && options->beam <= 1 && !options->sample)
         return "--length-norm, --length-penalty and --coverage-penalty need --beam or --sample";
+    if (options->beam_stop != ATT_BEAM_STOP_HEURISTIC && options->beam <= 1)
+        return "--beam-stop needs --beam";
     if (options->max_output_length > 0 && options->min_output_length >= options->max_output_length)
         return "--min-output-length must be less than --max-output-length, which includes the end "
                "token";
@@ -30,6 +33,7 @@ static att_decoding_options options_of(const decoding_options *options)
 {
     return (att_decoding_options){ .size = sizeof(att_decoding_options),
                                    .beam = options->beam,
+                                   .beam_stop = (att_beam_stop)options->beam_stop,
                                    .length_norm = (att_length_norm)options->length_norm,
                                    .length_penalty = options->length_penalty,
                                    .coverage_penalty = options->coverage_penalty,

@@ -8,6 +8,7 @@
 /* 0 and NULL: not given. */
 typedef struct decoding_options {
     long beam;
+    int beam_stop;   /* att_beam_stop */
     int length_norm; /* att_length_norm */
     double length_penalty;
     double coverage_penalty;
@@ -22,7 +23,8 @@ typedef struct decoding_options {
     const char *ensemble;
 } decoding_options;
 
-extern const char *const length_norm_choices[]; /* NULL-ended, in the order of att_length_norm */
+/* NULL-ended, in the order of att_length_norm and att_beam_stop. */
+extern const char *const length_norm_choices[], *const beam_stop_choices[];
 
 /* A row for a member of decoding_options, which is the member `decoding` of struct TYPE. */
 #define DECODING_ROW(TYPE, NAME, KIND, MEMBER, PLACEHOLDER, HELP, ...)                             \
@@ -33,6 +35,10 @@ extern const char *const length_norm_choices[]; /* NULL-ended, in the order of a
 #define DECODING_OPTIONS(TYPE, WRITES)                                                             \
     DECODING_ROW(TYPE, "beam", INTEGER, beam, "N", "beam size (default 1: greedy search)",         \
                  .min = 1, .max = 1000, .model_types = WRITES),                                    \
+        DECODING_ROW(TYPE, "beam-stop", CHOICE, beam_stop, "WORD",                                 \
+                     "when beam search ends: heuristic (default), once no unfinished output is "   \
+                     "likely to score higher, or exact, once none can, which takes longer",        \
+                     .choices = beam_stop_choices, .model_types = WRITES),                         \
         DECODING_ROW(TYPE, "length-norm", CHOICE, length_norm, "WORD",                             \
                      "length normalization of hypothesis scores: mean (default), gnmt or none",    \
                      .choices = length_norm_choices, .model_types = TYPES_GENERATE_LINES),         \
@@ -50,8 +56,8 @@ extern const char *const length_norm_choices[]; /* NULL-ended, in the order of a
                      "minimum output length in tokens", .min = 1, .max = 1e6,                      \
                      .model_types = TYPES_GENERATE_LINES),                                         \
         DECODING_ROW(TYPE, "max-output-length", INTEGER, max_output_length, "N",                   \
-                     "maximum output length in tokens, end token included (default: 50 + 2 per "   \
-                     "source token)",                                                              \
+                     "maximum output length in tokens, end token included (default: by the "       \
+                     "lengths of the training data)",                                              \
                      .min = 1, .max = 1e6, .model_types = TYPES_GENERATE_LINES),                   \
         DECODING_ROW(TYPE, "min-length-ratio", REAL, min_length_ratio, "X",                        \
                      "minimum output length as a multiple of the source length", .min = 0,         \

@@ -38,7 +38,7 @@ att_status eval_names(name_list *out, const char *list, const char *const *defau
 
 att_metric_options eval_metric_options(const eval_settings *set);
 
-model_function eval_seq2seq, eval_lm, eval_classifier;
+model_function eval_seq2seq, eval_lm, eval_classifier, eval_tagger;
 
 /* Scores the hypotheses against set->reference and `count` further reference files. */
 att_status eval_files(const eval_settings *set, int count, char **more, att_error *err);

@@ -62,6 +62,9 @@ static void print_text(const eval_report *report, const metric_row *rows, size_t
     printf("%-20s %" PRId64 "\n", report->unit ? report->unit : "lines", report->lines);
     if (report->scores && !report->metrics_only)
         printf("%-20s %" PRId64 "\n", "target tokens", report->scores->tokens);
+    if (report->scores && report->scores->truncated_outputs > 0)
+        printf("%-20s %" PRId64 " (cut at --max-output-length)\n", "truncated outputs",
+               report->scores->truncated_outputs);
     for (const metric_row *row = rows; row < rows + count; row++) {
         if (isnan(row->value))
             continue;
@@ -92,7 +95,8 @@ static void print_json(const eval_report *report, const metric_row *rows, size_t
 {
     printf("{\"%s\":%" PRId64, report->unit ? report->unit : "lines", report->lines);
     if (report->scores)
-        printf(",\"target_tokens\":%" PRId64, report->scores->tokens);
+        printf(",\"target_tokens\":%" PRId64 ",\"truncated_outputs\":%" PRId64,
+               report->scores->tokens, report->scores->truncated_outputs);
     for (const metric_row *row = rows; row < rows + count; row++) {
         printf(",\"%s\":", row->key);
         print_number(row->value);

@@ -150,11 +150,11 @@ const char *lines_name(const char *path)
     return is_standard(path) ? "<stdin>" : path;
 }
 
-void lines_warn_truncated(size_t number, int64_t kept, int64_t dropped)
+void lines_warn_truncated(const char *path, size_t number, int64_t kept, int64_t dropped)
 {
     if (dropped > 0)
-        fprintf(stderr, "<stdin>:%zu: truncated to %" PRId64 " of %" PRId64 " tokens\n", number,
-                kept, kept + dropped);
+        fprintf(stderr, "%s:%zu: truncated to %" PRId64 " of %" PRId64 " tokens\n",
+                lines_name(path), number, kept, kept + dropped);
 }
 
 static att_status open_file(reader *r, const char *path, att_error *err)

@@ -22,7 +22,7 @@ att_status lines_read_all(att_string *out, const char *path, att_error *err);
 /* The name of a file in errors: its path, or "<stdin>". */
 const char *lines_name(const char *path);
 
-/* Warns that line `number` of standard input was truncated; does nothing if `dropped` is 0. */
-void lines_warn_truncated(size_t number, int64_t kept, int64_t dropped);
+/* Warns that line `number` of a file was truncated; does nothing if `dropped` is 0. */
+void lines_warn_truncated(const char *path, size_t number, int64_t kept, int64_t dropped);
 
 #endif

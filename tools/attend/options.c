@@ -93,8 +93,8 @@ static const char *nearest_option(const struct verb *verb, const char *name)
     return nearest;
 }
 
-/* Suggests the new name of an option of attend 0.1, or else the nearest name; of `--no-NAME` also
- * by NAME alone. */
+/* Suggests our name of an option of attend 0.1 or of another program, or else the nearest name; of
+ * `--no-NAME` also by NAME alone. */
 static exit_code unknown_option(const struct verb *verb, const char *name)
 {
     const char *no = "";
@@ -350,10 +350,9 @@ const char *options_first_outside(const struct verb *verb, const char *const *al
 const char *model_type_name(att_model_type type)
 {
     static const char *const names[ATT_MODEL_TYPES] = {
-        [ATT_MODEL_SEQ2SEQ] = "a seq2seq model",
-        [ATT_MODEL_LM] = "a language model",
-        [ATT_MODEL_CLASSIFIER] = "a classifier",
-        [ATT_MODEL_CAPTION] = "a caption model",
+        [ATT_MODEL_SEQ2SEQ] = "a seq2seq model", [ATT_MODEL_LM] = "a language model",
+        [ATT_MODEL_CLASSIFIER] = "a classifier", [ATT_MODEL_CAPTION] = "a caption model",
+        [ATT_MODEL_TAGGER] = "a tagger",
     };
     return names[type];
 }

@@ -43,9 +43,11 @@ enum {
     TYPE_LM = 1 << ATT_MODEL_LM,
     TYPE_CLASSIFIER = 1 << ATT_MODEL_CLASSIFIER,
     TYPE_CAPTION = 1 << ATT_MODEL_CAPTION,
+    TYPE_TAGGER = 1 << ATT_MODEL_TAGGER,
     TYPES_GENERATE_LINES = TYPE_SEQ2SEQ | TYPE_CAPTION, /* outputs that end with an end token */
     TYPES_GENERATE = TYPES_GENERATE_LINES | TYPE_LM,
-    TYPES_READ_LINES = TYPES_GENERATE_LINES | TYPE_CLASSIFIER, /* one output per input line */
+    TYPES_READ_LINES =
+        TYPES_GENERATE_LINES | TYPE_CLASSIFIER | TYPE_TAGGER, /* one output per input line */
 };
 
 /* The members of a row: name, short name (0: none), type, member of struct STRUCT, placeholder,

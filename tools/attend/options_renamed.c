@@ -1,5 +1,6 @@
-/* The option names of attend 0.1, so that an error can suggest the name that replaced each: edit
- * distance does not find --learning-rate for --rate. */
+/* The option names of attend 0.1 and of other programs, so that an error can suggest ours: edit
+ * distance does not find --beam for --num-beams. Those of `train` are in the library, with the
+ * settings. */
 #include "options.h"
 
 #include <stdio.h>
@@ -9,48 +10,20 @@ static const struct {
     const char *verbs; /* each between spaces */
     const char *old_name, *name;
 } renamed[] = {
-    { " train ", "hold-out", "valid-fraction" },
-    { " train ", "align", "guided-alignment" },
-    { " train ", "picture-rows", "image-rows" },
-    { " train ", "picture-columns", "image-columns" },
-    { " train ", "picture-depth", "image-depth" },
-    { " train ", "picture-size", "image-size" },
-    { " train ", "convolutions", "conv-layers" },
-    { " train ", "channels", "conv-channels" },
-    { " train ", "picture-positions", "image-positions" },
-    { " train ", "picture-start", "init-from-image" },
-    { " train ", "least-length", "min-string-length" },
-    { " train ", "most-length", "max-string-length" },
-    { " train ", "subwords", "bpe-merges" },
-    { " train ", "lower", "lowercase" },
-    { " train ", "chunk", "sequence-length" },
-    { " train ", "family", "architecture" },
-    { " train ", "width", "hidden-size" },
-    { " train ", "tie", "tie-embeddings" },
-    { " train ", "start", "init-range" },
-    { " train ", "cell", "rnn-cell" },
-    { " train ", "embed", "embedding-size" },
-    { " train ", "normaliser", "normalizer" },
-    { " train ", "feed", "attention-context" },
-    { " train ", "window", "attention-window" },
-    { " train ", "key-heads", "kv-heads" },
-    { " train ", "feed-forward", "ffn-size" },
-    { " train ", "scale", "attention-scale" },
-    { " train ", "embed-scale", "embedding-scale" },
-    { " train ", "embed-dropout", "embedding-dropout" },
-    { " train ", "least-window", "min-window" },
-    { " train ", "most-window", "max-window" },
-    { " train ", "own", "scheduled-sampling" },
-    { " train ", "own-from", "scheduled-sampling-start" },
-    { " train ", "align-weight", "guided-alignment-weight" },
-    { " train ", "optimiser", "optimizer" },
-    { " train ", "rate", "learning-rate" },
-    { " train ", "decay", "weight-decay" },
-    { " train ", "clip", "clip-norm" },
-    { " train ", "least-rate", "min-learning-rate" },
-    { " train ", "batch", "batch-tokens" },
-    { " train ", "best-by", "best-metric" },
-    { " train ", "average", "average-checkpoints" },
+    { " run eval show ", "beam-size", "beam" },
+    { " run eval show ", "beam-width", "beam" },
+    { " run eval show ", "num-beams", "beam" },
+    { " run eval show ", "lenpen", "length-penalty" },
+    { " run eval show ", "alpha", "length-penalty" },
+    { " run eval show ", "max-len", "max-output-length" },
+    { " run eval show ", "max-length", "max-output-length" },
+    { " run eval show ", "min-length", "min-output-length" },
+    { " run eval show ", "no-repeat-ngram-size", "no-repeat-ngram" },
+    { " run eval show ", "nucleus", "top-p" },
+    { " run eval show ", "do-sample", "sample" },
+    { " run ", "max-tokens", "max-new-tokens" },
+    { " run ", "n-predict", "max-new-tokens" },
+    { " run ", "replace-unk", "replace-unknown" },
     { " explain show cells ", "colour", "color" },
     { " run eval show ", "no-repeat", "no-repeat-ngram" },
     { " run eval show ", "least", "min-output-length" },
@@ -77,6 +50,8 @@ static const struct {
 
 const char *option_renamed(const char *verb, const char *old_name)
 {
+    if (strcmp(verb, "train") == 0)
+        return att_setting_renamed(old_name);
     char padded[32];
     snprintf(padded, sizeof padded, " %s ", verb);
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)

@@ -31,11 +31,17 @@ typedef struct run_settings {
     int input_count;
 } run_settings;
 
-model_function run_seq2seq, run_lm, run_classifier, run_caption;
+model_function run_seq2seq, run_lm, run_classifier, run_caption, run_tagger;
 
 /* Appends an output in the form that was asked for; `number` is its line, from 1. */
 att_status run_write_output(att_string *out, const att_output *output, size_t number,
                             const run_settings *set, att_error *err);
+
+/* The file of lines to read: the operand after the model, or "-", standard input. */
+static inline const char *run_input_path(const run_settings *set)
+{
+    return set->input_count > 0 ? set->inputs[0] : "-";
+}
 
 /* The options for lines from `first_line` on; `prefixes` has a forced prefix per output, or is
  * NULL. */

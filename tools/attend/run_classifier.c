@@ -38,11 +38,11 @@ static att_status write_prediction(att_string *out, const att_prediction *predic
     return write_label(out, prediction, s->set->score, err);
 }
 
-static void warn_truncated(const att_predictions *predictions, size_t before)
+static void warn_truncated(const char *path, const att_predictions *predictions, size_t before)
 {
     for (size_t i = 0; i < att_predictions_count(predictions); i++) {
         const att_prediction *prediction = att_predictions_get(predictions, i);
-        lines_warn_truncated(before + i + 1, prediction->token_count,
+        lines_warn_truncated(path, before + i + 1, prediction->token_count,
                              prediction->truncated_input_tokens);
     }
 }
@@ -67,7 +67,7 @@ static att_status classify_lines(void *context, const char *const *lines, size_t
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = write_prediction(&out, att_predictions_get(predictions, i), s, err);
     if (status == ATT_OK) {
-        warn_truncated(predictions, before);
+        warn_truncated(run_input_path(set), predictions, before);
         status = output_stdout(out.data, out.length, err);
     }
     att_predictions_free(predictions);
@@ -80,5 +80,5 @@ att_status run_classifier(const void *settings, const decoding *models, const ch
 {
     (void)input;
     classifier_run run = { settings, models };
-    return lines_for_each("-", classify_lines, &run, err);
+    return lines_for_each(run_input_path(settings), classify_lines, &run, err);
 }

@@ -14,6 +14,7 @@ typedef struct runner {
     const decoding *models;
     prefixes prefixes;
     size_t lines_done;
+    size_t cut; /* outputs that reached the maximum length */
 } runner;
 
 /* The text of an output; --score writes before it, --alignments after it. */
@@ -61,11 +62,12 @@ att_status run_write_output(att_string *out, const att_output *output, size_t nu
     return write_text(out, output, set, err);
 }
 
-static void warn_truncated(const att_outputs *outputs, size_t before)
+static void warn_truncated(const char *path, const att_outputs *outputs, size_t before)
 {
     for (size_t i = 0; i < att_outputs_count(outputs); i++) {
         const att_output *output = att_outputs_get(outputs, i);
-        lines_warn_truncated(before + i + 1, output->source_count, output->truncated_input_tokens);
+        lines_warn_truncated(path, before + i + 1, output->source_count,
+                             output->truncated_input_tokens);
     }
 }
 
@@ -107,7 +109,9 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = run_write_output(&out, att_outputs_get(outputs, i), before + i + 1, r->set, err);
     if (status == ATT_OK) {
-        warn_truncated(outputs, before);
+        warn_truncated(run_input_path(r->set), outputs, before);
+        for (size_t i = 0; i < count; i++)
+            r->cut += att_outputs_get(outputs, i)->truncated;
         status = output_stdout(out.data, out.length, err);
         r->lines_done = before + count;
     }
@@ -125,9 +129,15 @@ att_status run_seq2seq(const void *settings, const decoding *models, const char 
     runner r = { .set = set, .models = models };
     att_status status = prefixes_open(&r.prefixes, set->prefix, set->prefixes, err);
     if (status == ATT_OK)
-        status = lines_for_each("-", generate_lines, &r, err);
+        status = lines_for_each(run_input_path(set), generate_lines, &r, err);
     if (status == ATT_OK && !output_reader_gone())
         status = prefixes_check(&r.prefixes, r.lines_done, err);
+    if (status == ATT_OK && r.cut > 0 && set->decoding.max_output_length == 0 &&
+        set->decoding.max_length_ratio == 0)
+        fprintf(stderr,
+                "note: %zu of %zu outputs were cut at the maximum length; "
+                "--max-output-length sets another\n",
+                r.cut, r.lines_done);
     prefixes_close(&r.prefixes);
     return status;
 }

@@ -39,7 +39,7 @@ typedef struct show_settings {
 } show_settings;
 
 /* The input is the operand after the model; NULL: none was given. */
-model_function show_seq2seq, show_classifier, show_caption;
+model_function show_seq2seq, show_classifier, show_caption, show_tagger;
 
 /* --cell and --gradients, for RNNs of every type: whether one of them was given, and whether the
  * other options go with it; what does not is reported. */
@@ -55,6 +55,9 @@ att_status show_read_input(att_string *out, const char *input, att_error *err);
  * --quiet. `name` describes the figure on standard error. */
 att_status show_write(output_list *files, const att_string *svg, const char *name,
                       const att_string *text, const show_settings *set, att_error *err);
+
+/* Writes highlighted text as the files that were asked for, then as text unless --quiet. */
+att_status show_highlight(const att_highlight *highlight, const show_settings *set, att_error *err);
 
 /* Appends numbers as a JSON array, with enough digits for a float. */
 att_status show_numbers_json(att_string *out, const double *values, int64_t count);

@@ -45,8 +45,17 @@ static void seq2seq_log(FILE *log, const att_validation *row)
     log_real(log, "token_accuracy", row->accuracy);
     log_real(log, "exact_match", row->exact_match);
     log_real(log, "token_error_rate", row->token_error_rate);
+    log_real(log, "truncated_outputs", row->truncated_outputs);
     if (!isnan(row->bleu))
         log_real(log, "bleu", row->bleu);
+}
+
+/* Says how many outputs of the best validation were cut, if any. */
+static void print_truncated(const att_validation *best)
+{
+    if (best->truncated_outputs > 0)
+        printf("%.0f validation outputs were cut at the maximum output length\n",
+               best->truncated_outputs);
 }
 
 static void seq2seq_end(const att_validation *best)
@@ -54,6 +63,7 @@ static void seq2seq_end(const att_validation *best)
     printf("exact match %.2f %%, token error rate %.2f %%, loss %.4f (epoch %lld)\n",
            100 * best->exact_match, 100 * best->token_error_rate, best->loss,
            (long long)best->epoch);
+    print_truncated(best);
 }
 
 static void lm_columns(const att_validation *row)
@@ -99,6 +109,32 @@ static void caption_end(const att_validation *best)
         printf("BLEU-4 %.2f, ", best->bleu);
     printf("exact match %.2f %%, loss %.4f (epoch %lld)\n", 100 * best->exact_match, best->loss,
            (long long)best->epoch);
+    print_truncated(best);
+}
+
+static void tagger_columns(const att_validation *row)
+{
+    printf(" %6.2f %%", 100 * row->accuracy);
+    if (isnan(row->f1))
+        printf("        -");
+    else
+        printf(" %6.2f %%", 100 * row->f1);
+}
+
+static void tagger_log(FILE *log, const att_validation *row)
+{
+    log_real(log, "token_accuracy", row->accuracy);
+    log_real(log, "sentence_accuracy", row->exact_match);
+    if (!isnan(row->f1))
+        log_real(log, "f1", row->f1);
+}
+
+static void tagger_end(const att_validation *best)
+{
+    if (!isnan(best->f1))
+        printf("F1 %.2f %%, ", 100 * best->f1);
+    printf("token accuracy %.2f %%, sentence accuracy %.2f %%, loss %.4f (epoch %lld)\n",
+           100 * best->accuracy, 100 * best->exact_match, best->loss, (long long)best->epoch);
 }
 
 #define TOKENS    "tokens/s", "tokens_per_second"
@@ -112,6 +148,7 @@ static const type_metrics metrics_of_type[ATT_MODEL_TYPES] = {
     [ATT_MODEL_LM] = { " bits/char perplexity", TOKENS, lm_columns, lm_log, lm_end },
     [ATT_MODEL_CLASSIFIER] = { " accuracy", SENTENCES, classifier_columns, classifier_log,
                                classifier_end },
+    [ATT_MODEL_TAGGER] = { " accuracy       F1", TOKENS, tagger_columns, tagger_log, tagger_end },
 };
 
 /* ---- the log */

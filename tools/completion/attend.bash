@@ -45,6 +45,7 @@ _attend_value() {
     'train --valid-target') _attend_files '' ;;
     'train --valid-fraction') ;;
     'train --guided-alignment') _attend_files '' ;;
+    'train --columns') ;;
     'train --features') _attend_files '' ;;
     'train --valid-features') _attend_files '' ;;
     'train --features-scale') ;;
@@ -59,9 +60,9 @@ _attend_value() {
     'train --max-string-length') ;;
     'train --train-count') ;;
     'train --valid-count') ;;
-    'train --source-tokens') _attend_words 'char word bpe byte space line' ;;
-    'train --target-tokens') _attend_words 'char word bpe byte space line' ;;
-    'train --tokens') _attend_words 'char word bpe byte' ;;
+    'train --source-tokens') _attend_words 'char word bpe byte codepoint space line' ;;
+    'train --target-tokens') _attend_words 'char word bpe byte codepoint space line' ;;
+    'train --tokens') _attend_words 'char word bpe byte codepoint' ;;
     'train --bpe-merges') ;;
     'train --min-count') ;;
     'train --max-length') ;;
@@ -94,6 +95,9 @@ _attend_value() {
     'train --pool') _attend_words 'stop last mean max attention' ;;
     'train --pool-score') _attend_words 'dot scaled additive' ;;
     'train --pool-heads') ;;
+    'train --char-features') _attend_words 'none cnn lstm' ;;
+    'train --char-embedding-size') ;;
+    'train --char-size') ;;
     'train --dropout') ;;
     'train --word-dropout') ;;
     'train --label-smoothing') ;;
@@ -119,7 +123,7 @@ _attend_value() {
     'train --batch-tokens') ;;
     'train --accumulate') ;;
     'train --validate-every') ;;
-    'train --best-metric') _attend_words 'token-error-rate exact-match loss bleu' ;;
+    'train --best-metric') _attend_words 'token-error-rate exact-match loss bleu f1' ;;
     'train --patience') ;;
     'train --average-checkpoints') ;;
     'train --seed') ;;
@@ -137,6 +141,7 @@ _attend_value() {
     'run --prefix') ;;
     'run --prefixes') _attend_files '' ;;
     'run --beam') ;;
+    'run --beam-stop') _attend_words 'heuristic exact' ;;
     'run --length-norm') _attend_words 'mean gnmt none' ;;
     'run --length-penalty') ;;
     'run --coverage-penalty') ;;
@@ -160,6 +165,7 @@ _attend_value() {
     'eval --bootstrap-samples') ;;
     'eval --features') _attend_files '' ;;
     'eval --beam') ;;
+    'eval --beam-stop') _attend_words 'heuristic exact' ;;
     'eval --length-norm') _attend_words 'mean gnmt none' ;;
     'eval --length-penalty') ;;
     'eval --coverage-penalty') ;;
@@ -178,6 +184,7 @@ _attend_value() {
     'score --ensemble') _attend_files 'safetensors' ;;
     'show --target' | 'show -t') ;;
     'show --beam') ;;
+    'show --beam-stop') _attend_words 'heuristic exact' ;;
     'show --length-norm') _attend_words 'mean gnmt none' ;;
     'show --length-penalty') ;;
     'show --coverage-penalty') ;;
@@ -242,65 +249,66 @@ _attend_options() {
     train)
         _attend_words '--help --config --quiet --train
             --source --target --valid --valid-source
-            --valid-target --valid-fraction --guided-alignment --features
-            --valid-features --features-scale --image-rows --image-columns
-            --image-depth --image-size --conv-layers --conv-channels
-            --image-positions --init-from-image --alphabet --min-string-length
-            --max-string-length --train-count --valid-count --source-tokens
-            --target-tokens --tokens --bpe-merges --joint
-            --lowercase --min-count --max-length --sequence-length
-            --architecture --layers --hidden-size --positions
-            --positions-join --tie-embeddings --init-range --rnn-cell
-            --embedding-size --bidirectional --attention --normalizer
-            --attention-context --attention-window --preset --decoder-layers
-            --heads --kv-heads --ffn-size --norm
-            --norm-kind --activation --residuals --attention-scale
-            --embedding-scale --biases --attention-dropout --embedding-dropout
-            --min-window --max-window --pool --pool-score
-            --pool-heads --dropout --word-dropout --label-smoothing
-            --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight --optimizer
-            --learning-rate --momentum --beta1 --beta2
-            --rho --epsilon --weight-decay --clip-norm
-            --schedule --warmup --min-learning-rate --plateau-factor
-            --plateau-patience --epochs --steps --batch-tokens
-            --accumulate --validate-every --best-metric --patience
-            --average-checkpoints --seed --data-seed --out
-            --save-every --log --resume'
+            --valid-target --valid-fraction --guided-alignment --columns
+            --features --valid-features --features-scale --image-rows
+            --image-columns --image-depth --image-size --conv-layers
+            --conv-channels --image-positions --init-from-image --alphabet
+            --min-string-length --max-string-length --train-count --valid-count
+            --source-tokens --target-tokens --tokens --bpe-merges
+            --joint --lowercase --min-count --max-length
+            --sequence-length --architecture --layers --hidden-size
+            --positions --positions-join --tie-embeddings --init-range
+            --rnn-cell --embedding-size --bidirectional --attention
+            --normalizer --attention-context --attention-window --preset
+            --decoder-layers --heads --kv-heads --ffn-size
+            --norm --norm-kind --activation --residuals
+            --attention-scale --embedding-scale --biases --attention-dropout
+            --embedding-dropout --min-window --max-window --pool
+            --pool-score --pool-heads --crf --char-features
+            --char-embedding-size --char-size --dropout --word-dropout
+            --label-smoothing --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight
+            --optimizer --learning-rate --momentum --beta1
+            --beta2 --rho --epsilon --weight-decay
+            --clip-norm --schedule --warmup --min-learning-rate
+            --plateau-factor --plateau-patience --epochs --steps
+            --batch-tokens --accumulate --validate-every --best-metric
+            --patience --average-checkpoints --seed --data-seed
+            --out --save-every --log --resume'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json
             --raw --attention --heads --score
             --alignments --n-best --replace-unknown --layer
             --head --image-encoder --recorded-data --prefix
-            --prefixes --beam --length-norm --length-penalty
-            --coverage-penalty --no-repeat-ngram --min-output-length --max-output-length
-            --min-length-ratio --max-length-ratio --sample --temperature
-            --top-k --top-p --seed --ensemble
-            --max-input-length --input-overflow --batch-size'
+            --prefixes --beam --beam-stop --length-norm
+            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
+            --max-output-length --min-length-ratio --max-length-ratio --sample
+            --temperature --top-k --top-p --seed
+            --ensemble --max-input-length --input-overflow --batch-size'
         ;;
     eval)
         _attend_words '--help --json --hyp --ref
             --metric --tokenizer --lowercase --bootstrap-samples
-            --features --recorded-data --beam --length-norm
-            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
-            --max-output-length --min-length-ratio --max-length-ratio --sample
-            --temperature --top-k --top-p --seed
-            --ensemble --max-input-length'
+            --features --recorded-data --beam --beam-stop
+            --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
+            --min-output-length --max-output-length --min-length-ratio --max-length-ratio
+            --sample --temperature --top-k --top-p
+            --seed --ensemble --max-input-length'
         ;;
     score)
         _attend_words '--help --json --max-input-length --ensemble'
         ;;
     show)
-        _attend_words '--help --target --beam --length-norm
-            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
-            --max-output-length --min-length-ratio --max-length-ratio --sample
-            --temperature --top-k --top-p --seed
-            --ensemble --part --layer --head
-            --heads --cell --signal --gradients
-            --compare --json --svg --png
-            --pdf --scale --html --digits
-            --color --ascii --quiet --image-index
-            --image-encoder --features --recorded-data'
+        _attend_words '--help --target --beam --beam-stop
+            --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
+            --min-output-length --max-output-length --min-length-ratio --max-length-ratio
+            --sample --temperature --top-k --top-p
+            --seed --ensemble --part --layer
+            --head --heads --cell --signal
+            --gradients --compare --json --svg
+            --png --pdf --scale --html
+            --digits --color --ascii --quiet
+            --image-index --image-encoder --features --recorded-data'
         ;;
     cells)
         _attend_words '--help --text --html --json
@@ -333,7 +341,7 @@ _attend_options() {
 _attend_operands() {
     case $verb in
     explain) _attend_files 'att' ;;
-    train) _attend_words 'pairs translate reverse copy sort classify lm caption shapes' ;;
+    train) _attend_words 'pairs translate reverse copy sort classify tag lm caption shapes' ;;
     run) _attend_files '' ;;
     eval) _attend_files '' ;;
     score) _attend_files '' ;;

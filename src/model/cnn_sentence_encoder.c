@@ -1,6 +1,6 @@
-/* A classifier whose encoder is convolutions over windows of tokens (Kim 2014, "Convolutional
+/* A sentence encoder of convolutions over windows of tokens (Kim 2014, "Convolutional
  * neural networks for sentence classification"). */
-#include "model/classifier.h"
+#include "model/sentence_encoder.h"
 #include "nn/embedding.h"
 #include "nn/text_cnn.h"
 
@@ -21,20 +21,21 @@ typedef struct cnn_encoder {
     att_text_cnn layer[MAX_LAYERS];
 } cnn_encoder;
 
-static void encode_sentences(const att_classifier_network *parts, att_tape *tape,
+static void encode_sentences(const att_sentence_encoder *parts, att_tape *tape,
                              const att_sources *sources, att_encoded_batch *out)
 {
-    const cnn_encoder *encoder = parts->encoder;
+    const cnn_encoder *encoder = parts->network;
     att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
                                     sources->ids, 0);
     att_tape_name_layer(tape, x, "source embedding", 0);
+    x = att_sources_concat_features(tape, sources, x);
     for (int i = 0; i < encoder->layers; i++) {
         if (i > 0)
             x = att_dropout(tape, x, encoder->dropout, DROPOUT_LAYER(i));
         x = att_text_cnn_run(&encoder->layer[i], tape, x, sources->lengths);
         att_tape_name_layer(tape, x, "encoder layer", i + 1);
     }
-    *out = att_classifier_padded_rows(tape, sources, x);
+    *out = att_encoded_batch_padded(tape, sources, x);
 }
 
 static att_status check(const att_settings *settings, att_error *err)
@@ -51,21 +52,22 @@ static att_status check(const att_settings *settings, att_error *err)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "hidden-size %lld is not a multiple of the %lld window sizes",
                         (long long)settings->hidden_size, (long long)sizes);
-    return att_classifier_check(settings, err);
+    return ATT_OK;
 }
 
-static att_status build(att_model *model, att_error *err)
+att_status att_cnn_sentence_encoder_build(att_sentence_encoder *out, att_model *model,
+                                          att_param_builder *builder)
 {
     const att_settings *settings = model->settings;
-    ATT_TRY(check(settings, err));
+    ATT_TRY(check(settings, builder->err));
     cnn_encoder *encoder = att_arena_alloc(&model->arena, 1, sizeof *encoder);
     if (!encoder)
-        return att_fail_memory(err);
-    att_param_builder builder = att_model_builder(model, err);
+        return att_fail_memory(builder->err);
     *encoder =
         (cnn_encoder){ .layers = (int)settings->layers, .dropout = (float)settings->dropout };
-    att_embedding_build(&encoder->embedding, &builder, settings,
-                        att_vocab_size(model->source_vocab), "source", DROPOUT_EMBEDDING);
+    att_embedding_build(&encoder->embedding, builder, settings, att_vocab_size(model->source_vocab),
+                        "source", DROPOUT_EMBEDDING);
+    encoder->embedding.output_size += out->chars.size;
     for (int i = 0; i < encoder->layers; i++) {
         char prefix[32];
         snprintf(prefix, sizeof prefix, "encoder.%d", i);
@@ -75,10 +77,10 @@ static att_status build(att_model *model, att_error *err)
             .input_size = i == 0 ? encoder->embedding.output_size : settings->hidden_size,
             .output_size = settings->hidden_size,
         };
-        att_text_cnn_build(&encoder->layer[i], &builder, prefix);
+        att_text_cnn_build(&encoder->layer[i], builder, prefix);
     }
-    return att_classifier_build(model, &builder, encode_sentences, encoder, settings->hidden_size);
+    out->encode = encode_sentences;
+    out->network = encoder;
+    out->hidden_size = settings->hidden_size;
+    return builder->status;
 }
-
-const att_architecture att_cnn_classifier_architecture =
-    ATT_CLASSIFIER_ARCHITECTURE("cnn-classifier", build);

@@ -1,0 +1,148 @@
+/* Runs a tagger over the batches of a corpus and compares its labels with the true ones. */
+#include "eval/tagger_predict.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "decode/tagger.h"
+
+#include <string.h>
+
+typedef struct prediction_run {
+    const att_model *model;
+    const att_corpus *corpus;
+    const att_tagger_predict_options *options;
+    att_tagger *tagger;
+    int32_t *predicted; /* [target tokens] labels from 0, beside corpus->target.ids */
+} prediction_run;
+
+static att_status predict_batch(prediction_run *run, const att_batch *batch, att_error *err)
+{
+    const att_corpus *corpus = run->corpus;
+    const att_sources sources = att_batch_sources(batch);
+    att_tagger_output rows;
+    att_status status = att_tagger_tag(run->tagger, &sources, &rows, err);
+    if (status == ATT_BAD_INPUT && err && err->line > 0)
+        err->line = (int)corpus->line_numbers[batch->pair_index[err->line - 1]];
+    ATT_TRY(status);
+    for (int64_t r = 0; r < batch->rows; r++) {
+        int64_t first = corpus->target.offsets[batch->pair_index[r]], row = rows.offsets[r];
+        for (int64_t t = 0; t < batch->source_lengths[r]; t++) {
+            int32_t label = corpus->target.ids[first + t] - ATT_ID_FIRST;
+            run->predicted[first + t] = rows.best[row + t];
+            if (label < 0 || !run->options->loss)
+                continue;
+            *run->options->loss -= (double)rows.log_probs[(row + t) * rows.labels + label];
+            ++*run->options->scored;
+        }
+    }
+    return ATT_OK;
+}
+
+static att_status predict_batches(prediction_run *run, att_error *err)
+{
+    const att_settings *settings = run->model->settings;
+    att_batches *batches;
+    ATT_TRY(att_data_batches(&batches, run->corpus, settings, settings->batch_tokens, 0, err));
+    att_batches_start_sequential(batches);
+    att_status status = ATT_OK;
+    for (int64_t i = 0; i < att_batches_count(batches) && status == ATT_OK; i++) {
+        status = predict_batch(run, att_batches_get(batches, i), err);
+        if (status == ATT_OK)
+            status = att_progress_check(err);
+    }
+    att_batches_free(batches);
+    return status;
+}
+
+/* ---- comparing texts */
+
+static void store_stats(double *out, const att_span_counts *before, const att_span_counts *after)
+{
+    out[ATT_TAGGER_SUPPORT] = (double)(after->all.support - before->all.support);
+    out[ATT_TAGGER_PREDICTED] = (double)(after->all.predicted - before->all.predicted);
+    out[ATT_TAGGER_CORRECT] = (double)(after->all.correct - before->all.correct);
+    out[ATT_TAGGER_TOKENS] = (double)(after->tokens - before->tokens);
+    out[ATT_TAGGER_CORRECT_TOKENS] = (double)(after->correct_tokens - before->correct_tokens);
+    out[ATT_TAGGER_SENTENCES] = 1;
+    out[ATT_TAGGER_CORRECT_SENTENCES] =
+        (double)(after->correct_sentences - before->correct_sentences);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The words of `text`, which is changed, in labels [count]. */
+static void split_words(const char **labels, int64_t count, char *text)
+{
+    for (int64_t i = 0; i < count; i++) {
+        while (is_space(*text))
+            text++;
+        labels[i] = text;
+        while (*text && !is_space(*text))
+            text++;
+        if (*text)
+            *text++ = '\0';
+    }
+}
+
+/* `labels` has room for the true and the predicted labels of the longest sentence. */
+static att_status compare_sentence(att_span_counts *counts, const prediction_run *run, int64_t pair,
+                                   const char **labels, att_string *text, att_error *err)
+{
+    const att_corpus *corpus = run->corpus;
+    const char *from = att_corpus_target_text(corpus, pair);
+    int64_t first = corpus->target.offsets[pair], count = corpus->target.offsets[pair + 1] - first;
+    const char **predicted = labels + count;
+    const att_span_counts before = *counts;
+    text->length = 0;
+    if (att_string_append(text, from, strlen(from) + 1) != ATT_OK)
+        return att_fail_memory(err);
+    split_words(labels, count, text->data);
+    for (int64_t t = 0; t < count; t++) {
+        int32_t id = corpus->target.ids[first + t];
+        predicted[t] = att_model_label(run->model, (size_t)run->predicted[first + t]);
+        if (id >= ATT_ID_FIRST) /* the text of the vocabulary: normalized */
+            labels[t] = att_model_label(run->model, (size_t)(id - ATT_ID_FIRST));
+    }
+    if (att_span_counts_add(counts, labels, predicted, (size_t)count) != ATT_OK)
+        return att_fail_memory(err);
+    if (run->options->line_stats)
+        store_stats(run->options->line_stats + pair * ATT_TAGGER_STATS, &before, counts);
+    return ATT_OK;
+}
+
+static att_status compare_all(att_span_counts *counts, const prediction_run *run, att_error *err)
+{
+    const att_corpus *corpus = run->corpus;
+    const char **labels = att_alloc(2 * (size_t)corpus->stats.target.max_length, sizeof *labels);
+    att_string text = { 0 };
+    att_status status = labels ? ATT_OK : att_fail_memory(err);
+    for (int64_t p = 0; p < corpus->pairs && status == ATT_OK; p++)
+        status = compare_sentence(counts, run, p, labels, &text, err);
+    att_string_free(&text);
+    att_free(labels);
+    return status;
+}
+
+att_status att_tagger_predict(att_span_counts *counts, const att_model *model,
+                              const att_corpus *corpus, const att_tagger_predict_options *options,
+                              att_error *err)
+{
+    prediction_run run = { .model = model, .corpus = corpus, .options = options };
+    size_t tokens = (size_t)corpus->target.offsets[corpus->pairs];
+    run.predicted = att_alloc(tokens, sizeof *run.predicted);
+    if (!run.predicted)
+        return att_fail_memory(err);
+    att_status status =
+        att_tagger_new(&run.tagger, model, options->ensemble, options->ensemble_count, err);
+    if (status == ATT_OK)
+        status = predict_batches(&run, err);
+    if (status == ATT_OK)
+        status = compare_all(counts, &run, err);
+    att_tagger_free(run.tagger);
+    att_free(run.predicted);
+    return status;
+}

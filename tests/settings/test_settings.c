@@ -340,6 +340,31 @@ static void an_old_name_is_refused_with_the_new_one(void **state)
     }
 }
 
+/* Names of other programs too, whose edit distance to ours is as large. */
+static void a_name_of_another_program_is_refused_with_ours(void **state)
+{
+    (void)state;
+    assert_refused("early-stopping", "3",
+                   "unknown setting 'early-stopping'; did you mean patience?");
+    assert_refused("lr", "3", "unknown setting 'lr'; did you mean learning-rate?");
+    static const char *const names[] = { "dev",          "max-update",     "update-freq",
+                                         "n-embd",       "emb-dim",        "num-layers",
+                                         "dec-depth",    "nhead",          "smoothing",
+                                         "warmup-steps", "lr-scheduler",   "grad-clip",
+                                         "eval-every",   "metric",         "bptt",
+                                         "max-len",      "vocab-size",     "share-vocab",
+                                         "weight-tying", "min-freq",       "arch",
+                                         "rnn-type",     "attn",           "optim",
+                                         "adam-beta1",   "teacher-forcing" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_null(att_setting_find(names[i]));
+        assert_non_null(att_setting_renamed(names[i]));
+        assert_non_null(att_setting_find(att_setting_renamed(names[i])));
+    }
+    assert_null(att_setting_renamed("xyzzy"));
+    assert_null(att_setting_renamed("hidden-size"));
+}
+
 static void an_unknown_task_is_refused_with_the_nearest(void **state)
 {
     (void)state;
@@ -391,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_refused_value_leaves_the_old_one),
         cmocka_unit_test(an_unknown_key_is_refused_with_the_nearest),
         cmocka_unit_test(an_old_name_is_refused_with_the_new_one),
+        cmocka_unit_test(a_name_of_another_program_is_refused_with_ours),
         cmocka_unit_test(an_unknown_task_is_refused_with_the_nearest),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -1194,6 +1194,7 @@ typedef struct att_classifier_eval {
     att_interval accuracy_interval; /* NaN without bootstrap resamples */
     double macro_f1;                /* the mean F1 of all labels that occur or were predicted */
     double loss;                    /* the mean of -log probability of the true label, in nats */
+    double uncalibrated_loss;       /* at temperature 1, as in training; NaN of an ensemble */
     double calibration_error;       /* expected calibration error */
     int64_t labels;
     const int64_t *confusion; /* [labels, labels] rows: true labels, columns: predicted labels */

@@ -49,7 +49,7 @@ const option show_options[] = {
         "plot the gradient flow of an RNN language model: the norm of the gradient of the last "
         "loss at every earlier state"),
     ROW("compare", 0, STRING, compare, "MODELS",
-        "with --gradients: further models to plot beside it, separated by commas"),
+        "with --gradients: further models to plot beside it, separated by commas", .is_list = true),
     ROW("json", 0, FLAG, json, NULL,
         "with --cell or --gradients: print the values as a JSON object"),
     ROW("svg", 0, STRING, svg, "FILE", "write the figure as SVG"),

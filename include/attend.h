@@ -1467,7 +1467,7 @@ typedef struct att_import_format {
 ATT_API const att_import_format *att_import_format_get(size_t index);
 typedef struct att_import_options {
     size_t size;
-    const char *tokens;    /* "space" (separated by spaces) or "char"; NULL: as the format has it */
+    const char *tokens;    /* "space", "char" or "codepoint"; NULL: as the format has it */
     const char *tokenizer; /* the file of the tokenizer; NULL: looked for beside the weights */
 } att_import_options;
 /* Reads weights of another program: *out has the contents of a model file, to be saved with

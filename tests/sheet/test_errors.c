@@ -167,6 +167,18 @@ static const struct bad_sheet {
     { "x = 1\nExpect x = 3", 2, 1,
       "unknown statement 'Expect': did you mean 'expect'? (text that looks like a statement starts "
       "with '>')" },
+    { "x = 1\n1. expect x = 3", 2, 1,
+      "a claim that nobody checks: expected 'expect … = …' at the start of a line, or '> …' for "
+      "text" },
+    { "x = 1\nassert x = 3", 2, 1,
+      "a claim that nobody checks: expected 'expect … = …' at the start of a line, or '> …' for "
+      "text" },
+    { "x = 1\nexpect x = 1 within 1 % of it", 2, 25,
+      "expected the end of the line behind '%' (a comment behind a tolerance starts with '#'), "
+      "found 'of'" },
+    { "x = 50%", 1, 7,
+      "found '%', which starts a comment: expected a blank before and a text behind it (a "
+      "percentage can only be a tolerance: 'within 1 %')" },
     { "expectt error softmax([1 2])", 1, 1,
       "unknown statement 'expectt': did you mean 'expect'? (text that looks like a statement "
       "starts with '>')" },

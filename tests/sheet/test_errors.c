@@ -31,6 +31,14 @@ static const struct bad_sheet {
     { "x = f(1, 2\ny = 3", 1, 6, "this '(' is not closed: expected ')', found 'y' on line 2" },
     { "x = [1 2)", 1, 9, "expected a blank, ',', ';' or ']' after the element, found ')'" },
     { "x = {1, 2", 1, 5, "this '{' is not closed: expected '}', found the end of the sheet" },
+    { "x = [[1, 2], [3, 4]]", 1, 5,
+      "rows in brackets of their own, as in NumPy: expected ';' between rows, [1 2; 3 4], and no "
+      "brackets around what stands side by side, [1 2 3 4]" },
+    { "x = [1 2]\ny = x^T", 2, 7, "unknown name 'T': a transpose is written A'" },
+    { "x = [1 2]\ny = x.T", 2, 7, "found '.T': a transpose is written x'" },
+    { "x = [1 2]\ny = attention(x, x, x, score = Bahdanau)", 2, 32,
+      "score takes dot, scaled, general, additive, concat, gaussian, cosine or location, found "
+      "'Bahdanau': did you mean 'additive'?" },
     { "x = {}", 1, 6, "expected a number, a name or a bracket, found '}'" },
 
     /* Expressions */

@@ -97,7 +97,7 @@ static model_function *const gradient_functions[ATT_MODEL_TYPES] = { show_gradie
 
 drawing_files show_drawing_files(const show_settings *set)
 {
-    return (drawing_files){ set->svg, set->png, set->pdf, set->scale };
+    return (drawing_files){ set->svg, set->png, set->pdf, set->scale, output_digits(set->digits) };
 }
 
 static att_status check_paths(const show_settings *set, const char *path, const char *input,

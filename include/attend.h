@@ -1138,7 +1138,8 @@ typedef struct att_eval_options {
 typedef struct att_seq2seq_eval {
     size_t size;
     int64_t lines, tokens;   /* tokens of the references */
-    double exact_match;      /* lines whose output equals the reference in every token */
+    double exact_match;      /* lines whose output equals the reference in every token, or that of
+                                another line with the same source */
     double token_accuracy;   /* tokens predicted under teacher forcing; end tokens included */
     double token_error_rate; /* insertions, deletions and substitutions per reference token */
     double word_error_rate;  /* the same in words, where tokens are not words */
@@ -1146,6 +1147,7 @@ typedef struct att_seq2seq_eval {
     att_interval exact_match_interval, token_accuracy_interval, token_error_rate_interval,
         word_error_rate_interval, perplexity_interval; /* NaN without bootstrap resamples */
     int64_t truncated_outputs;                         /* cut at the maximum output length */
+    int64_t several_targets;                           /* sources with more than one target */
 } att_seq2seq_eval;
 
 /* Evaluates on the pairs of a file (source<TAB>target lines; "-": standard input), or if `path` is
@@ -1245,6 +1247,40 @@ ATT_API const att_span_type_metrics *att_tagger_eval_type(const att_tagger_eval 
 /* Appends an evaluation as one line of JSON; docs/metrics.md lists the keys. */
 ATT_API att_status att_tagger_eval_json(att_string *out, const att_tagger_eval *eval,
                                         att_error *err);
+
+/* Paired significance: two systems on the same lines, metric by metric. p-values are those of
+ * sacreBLEU's paired tests: bootstrap resampling and approximate randomization (docs/metrics.md).
+ */
+typedef struct att_comparison_row {
+    const char *name, *title; /* "exact_match", "exact match": as in the evaluation of one model */
+    bool lower_is_better;
+    bool is_rate;           /* between 0 and 1; text metrics are of 100 */
+    double baseline, value; /* the scores of the baseline and of the other system */
+    double baseline_mean, baseline_margin, mean, margin; /* of bootstrap resamples: 95 % are in
+                                                            mean ± margin */
+    double bootstrap_p, randomization_p;
+} att_comparison_row;
+typedef struct att_comparison att_comparison;
+/* Compares `model`, with the ensemble of the decoding options, with `baseline`, or with the
+ * ensemble of `baseline_count` models, on the same data: seq2seq and caption models, classifiers
+ * and taggers. A metric is left out where the models split the targets into different tokens. The
+ * resamples of metric_options (0: 1000) are those of the bootstrap; the randomization makes ten
+ * times as many trials. The rest is as in att_model_evaluate_seq2seq(). */
+ATT_API att_status att_models_compare(att_comparison **out, const att_model *model,
+                                      att_model *const *baseline, size_t baseline_count,
+                                      const char *path, const att_eval_options *options,
+                                      att_string *notes, att_error *err);
+/* Compares two files of hypotheses by text metrics, as att_metrics_score_files() scores one. */
+ATT_API att_status att_metrics_compare_files(att_comparison **out, const char *const *names,
+                                             size_t count, const char *hypotheses,
+                                             const char *baseline, const char *const *references,
+                                             size_t reference_count,
+                                             const att_metric_options *options, att_error *err);
+ATT_API void att_comparison_free(att_comparison *comparison);
+ATT_API int64_t att_comparison_lines(const att_comparison *comparison);
+/* NULL past the last. */
+ATT_API const att_comparison_row *att_comparison_get(const att_comparison *comparison,
+                                                     size_t index);
 
 /* ---------------------------------------------------------------- 12. Inside a model */
 /* Where a Transformer attends: encoder self-attention, decoder self-attention, cross attention. */

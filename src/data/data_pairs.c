@@ -143,6 +143,7 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
     att_pair_read_options options;
     ATT_TRY(read_options(&options, from, settings, source, target, err));
     options.keep_target_text = keep_text;
+    options.link_sources = att_settings_model_type(settings) == ATT_MODEL_SEQ2SEQ;
     options.read_valid = from->valid_from_train;
     if (from->valid_from_train)
         options.valid_fraction = att_data_valid_part(settings);
@@ -251,6 +252,7 @@ static att_status read_file(att_corpus *out, const att_data_read_options *option
     ATT_TRY(file_options(&reading, options->settings, options->source_vocab, options->target_vocab,
                          err));
     reading.keep_target_text = options->keep_target_text;
+    reading.link_sources = att_settings_model_type(options->settings) == ATT_MODEL_SEQ2SEQ;
     const att_pair_files files = { .tsv = options->path };
     att_pair_text text = { 0 };
     att_status status = att_pair_text_load(&text, &files, err);

@@ -1480,6 +1480,9 @@ ATT_API att_status att_training_model(att_model **out, att_training *training, a
 ATT_API att_model_type att_training_model_type(const att_training *training);
 ATT_API int64_t att_training_steps(const att_training *training);
 ATT_API bool att_training_finished(const att_training *training);
+/* Appends a line on what more training would likely bring, by the validations so far. */
+ATT_API att_status att_training_outlook(att_string *out, const att_training *training,
+                                        att_error *err);
 /* The validations so far, from 0 (NULL past the last), and the best (NULL before the first), valid
  * until the next call that trains. */
 ATT_API size_t att_training_validation_count(const att_training *training);
@@ -1488,6 +1491,36 @@ ATT_API const att_validation *att_training_best(const att_training *training);
 /* The paths of the model and the checkpoint. */
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
+
+/* A search for settings around the given ones, by successive halving: as many tries as the setting
+ * `try` says train for a part of the steps, the better half of them goes on for twice as many, and
+ * so on until the best alone has trained to its end. The first try has the given settings; those
+ * that were not given vary in the others: sizes, dropout, learning rate, batch. */
+typedef struct att_try {
+    const char *options; /* how it differs from the first: "--hidden-size 128 --dropout 0.3" */
+    int64_t steps;       /* trained */
+    double seconds;
+    const att_validation *best; /* NULL: it was not validated, for lack of time */
+} att_try;
+typedef struct att_search att_search;
+typedef struct att_search_progress {
+    int64_t index, count;  /* the try that trains, from 0, and the tries of this round */
+    int64_t round, rounds; /* from 1 */
+    const att_training_progress *training;
+} att_search_progress;
+typedef bool att_search_callback(void *context, const att_search_progress *progress);
+
+/* Searches and trains. `out` receives the best model; the files of the tries are removed. A
+ * callback that returns false, or a cancelled att_callback, ends the search with ATT_CANCELLED: the
+ * checkpoints of the tries stay, each a run that can be resumed, but the search cannot. */
+ATT_API att_status att_search_run(att_search **out, const att_settings *settings,
+                                  att_search_callback *on_event, void *context, att_error *err);
+ATT_API void att_search_free(att_search *search);
+/* The tries, the best first; NULL past the last. */
+ATT_API const att_try *att_search_get(const att_search *search, size_t index);
+/* The options of `attend train` that train the best again: "--train t.tsv --dropout 0.3 …". */
+ATT_API const char *att_search_command(const att_search *search);
+ATT_API const char *att_search_model_path(const att_search *search);
 
 /* ---------------------------------------------------------------- 14. Importing */
 typedef struct att_import_format {

@@ -22,7 +22,7 @@ static const double VALIDATION_PART = 0.15, FREE_PART = 0.02, CHECK_PART = 0.02;
 enum { MAX_PROBE_STEPS = 40, MAX_VALIDATIONS = 12 };
 
 /* A run is worth its size if it makes ten epochs, but never fewer or more steps than these. */
-enum { WORTH_EPOCHS = 10, WORTH_MIN_STEPS = 1000, WORTH_MAX_STEPS = 20000 };
+enum { WORTH_EPOCHS = 10, WORTH_MIN_STEPS = 500, WORTH_MAX_STEPS = 20000 };
 
 /* A larger model than the default needs this many target tokens, and time to spare. */
 static const double LARGE_DATA_TOKENS = 300000, LARGE_SPARE = 4;
@@ -187,7 +187,14 @@ static att_status report_size(att_training *training, const int64_t *defaults, d
                  "the default, %" PRId64 ", would make %" PRId64
                  " steps (%.0f epochs), more than it needs",
                  defaults[0], default_steps, epochs);
-    return choose_number(training, "hidden-size", training->settings->hidden_size, why, err);
+    ATT_TRY(choose_number(training, "hidden-size", training->settings->hidden_size, why, err));
+    for (size_t i = 1; i < ATT_COUNT(size_keys); i++) {
+        const int64_t sizes[] = { 0, training->settings->embedding_size,
+                                  training->settings->ffn_size };
+        if (att_settings_applies(training->settings, att_setting_find(size_keys[i])))
+            ATT_TRY(choose_number(training, size_keys[i], sizes[i], "it follows hidden-size", err));
+    }
+    return ATT_OK;
 }
 
 /* Measures the default size, then smaller ones until one makes enough steps, or a larger one where
@@ -283,11 +290,6 @@ att_status att_budget_choose(att_training *training, double seconds, att_error *
 
 /* ---- planning anew */
 
-static double whole_budget(const att_budget *budget)
-{
-    return budget->deadline - budget->start;
-}
-
 /* Seconds for the steps that are left and the validations between them, until now + result. */
 static double seconds_for(const att_training *training, int64_t steps)
 {
@@ -342,46 +344,58 @@ static att_status change_plan(att_training *training, int64_t total, att_error *
     snprintf(epochs, sizeof epochs, "%" PRId64,
              att_max_i64(settings->epochs, total / plan->epoch_steps + 2));
     if (status == ATT_OK)
-        status = att_settings_set_from(settings, "step-plan", text.data, ATT_FROM_DATA, err);
+        status = att_settings_set_from(settings, "step-plan", text.data, ATT_FROM_MODEL, err);
     if (status == ATT_OK)
-        status = att_settings_set_from(settings, "steps", steps, ATT_FROM_DATA, err);
+        status = att_settings_set_from(settings, "steps", steps, ATT_FROM_MODEL, err);
     if (status == ATT_OK)
-        status = att_settings_set_from(settings, "epochs", epochs, ATT_FROM_DATA, err);
+        status = att_settings_set_from(settings, "epochs", epochs, ATT_FROM_MODEL, err);
     att_string_free(&text);
     return status;
 }
 
+/* Steps are timed with all that comes between them, such as checkpoints. */
+static void time_steps_until(att_budget *budget, double end)
+{
+    if (budget->timed_steps > 0 && budget->timed_since > 0)
+        budget->step_seconds = (end - budget->timed_since) / (double)budget->timed_steps;
+    budget->timed_since = end;
+    budget->timed_steps = 0;
+}
+
 /* Too late is always corrected, too early only after a validation and if it is a lot. */
-static att_status check_plan(att_training *training, bool validated, att_error *err)
+static att_status check_plan(att_training *training, double now, bool validated, att_error *err)
 {
     att_budget *budget = &training->budget;
-    double now = att_clock_seconds(), whole = whole_budget(budget);
-    if (!validated && now < budget->next_check)
-        return ATT_OK;
+    double whole = budget->deadline - budget->start;
     budget->next_check = now + CHECK_PART * whole;
-    if (budget->timed_steps > 0)
-        budget->step_seconds = budget->timed_seconds / (double)budget->timed_steps;
-    budget->timed_seconds = 0;
-    budget->timed_steps = 0;
     int64_t steps = training->plan.total_steps - training->state.step;
-    double left = budget->deadline - now - FREE_PART / 2 * whole;
+    double spare = fmax(FREE_PART / 2 * whole, budget->step_seconds);
+    double left = budget->deadline - now - spare;
     double needed = seconds_for(training, steps);
     bool late = needed > left, early = validated && needed < 0.9 * left;
     if (steps <= 0 || (!late && !early))
         return ATT_OK;
-    int64_t within = steps_within(training, left - FREE_PART / 2 * whole);
+    int64_t within = steps_within(training, left - spare);
     return change_plan(training, training->state.step + within, err);
 }
 
-att_status att_budget_step_done(att_training *training, double seconds, att_error *err)
+att_status att_budget_step_done(att_training *training, att_error *err)
 {
-    training->budget.timed_seconds += seconds;
-    training->budget.timed_steps++;
-    return check_plan(training, false, err);
+    att_budget *budget = &training->budget;
+    double now = att_clock_seconds();
+    budget->timed_steps += budget->timed_since > 0;
+    if (budget->timed_since > 0 && now < budget->next_check)
+        return ATT_OK;
+    time_steps_until(budget, now);
+    return check_plan(training, now, false, err);
 }
 
 att_status att_budget_validation_done(att_training *training, double seconds, att_error *err)
 {
-    training->budget.validation_seconds = seconds;
-    return check_plan(training, true, err);
+    att_budget *budget = &training->budget;
+    double now = att_clock_seconds();
+    time_steps_until(budget, now - seconds);
+    budget->timed_since = now;
+    budget->validation_seconds = seconds;
+    return check_plan(training, now, true, err);
 }

@@ -123,7 +123,7 @@ static att_status keep_plan(att_search_try *one, const att_settings *settings, a
         att_string value = { 0 };
         att_status status = att_settings_get(&value, settings, keys[i], err);
         if (status == ATT_OK && value.length > 0)
-            status = att_settings_set(one->settings, keys[i], value.data, err);
+            status = att_settings_set_from(one->settings, keys[i], value.data, ATT_FROM_MODEL, err);
         att_string_free(&value);
         ATT_TRY(status);
     }

@@ -20,24 +20,31 @@ enum { MAX_ATTEMPTS = 1000 };
 
 /* ---- copies of settings */
 
-/* Settings of the search itself, and those that each try has of its own. */
-static bool is_own_key(const char *key)
+static bool is_listed(const char *key, const char *const *keys, size_t count)
 {
-    static const char *const keys[] = { "try", "time", "out", "log", "resume" };
-    for (size_t i = 0; i < ATT_COUNT(keys); i++)
+    for (size_t i = 0; i < count; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;
     return false;
 }
 
-/* New settings in which the same is given. */
-static att_status copy_given(att_settings **out, const att_settings *from, att_error *err)
+/* Settings of the search itself, and those that each try has of its own. */
+static const char *const own_keys[] = { "try", "time", "out", "log", "resume" };
+
+/* The plan of a try follows from that of the first. */
+static const char *const plan_keys[] = { "epochs", "steps", "step-plan", "validate-every" };
+
+/* New settings in which the same is given, except the plan if `unplanned`. */
+static att_status copy_given(att_settings **out, const att_settings *from, bool unplanned,
+                             att_error *err)
 {
     const att_setting *row;
     att_status status = att_settings_new(out, att_setting_find("task")->choices[from->task], err);
     for (size_t i = 0; status == ATT_OK && (row = att_setting_get(i)) != NULL; i++) {
         att_string value = { 0 };
-        if (!att_settings_is_given(from, row->key) || is_own_key(row->key))
+        if (!att_settings_is_given(from, row->key) ||
+            is_listed(row->key, own_keys, ATT_COUNT(own_keys)) ||
+            (unplanned && is_listed(row->key, plan_keys, ATT_COUNT(plan_keys))))
             continue;
         status = att_settings_get(&value, from, row->key, err);
         if (status == ATT_OK && value.length > 0)
@@ -47,11 +54,12 @@ static att_status copy_given(att_settings **out, const att_settings *from, att_e
     return status;
 }
 
-static att_status set_number(att_settings *settings, const char *key, int64_t value, att_error *err)
+static att_status set_number(att_settings *settings, const char *key, int64_t value,
+                             att_setting_origin origin, att_error *err)
 {
     char text[32];
     snprintf(text, sizeof text, "%" PRId64, value);
-    return att_settings_set(settings, key, text, err);
+    return att_settings_set_from(settings, key, text, origin, err);
 }
 
 /* ---- what varies */
@@ -118,7 +126,7 @@ static att_status vary_sizes(att_search_try *one, const att_settings *given,
             continue;
         ATT_TRY(value_of(&size, base, key, err));
         int64_t scaled = att_max_i64((int64_t)(size * factor / 8), 1) * 8;
-        ATT_TRY(set_number(one->settings, key, scaled, err));
+        ATT_TRY(set_number(one->settings, key, scaled, ATT_FROM_CALLER, err));
         if (att_string_printf(&one->options, " --%s %" PRId64, key, scaled) != ATT_OK)
             return att_fail_memory(err);
     }
@@ -164,6 +172,9 @@ typedef struct search_base {
     int64_t rounds;
 } search_base;
 
+/* The origin of the plan of a try: a budget may change it during the last round. */
+static const att_setting_origin PLAN = ATT_FROM_MODEL;
+
 /* The run of a try: as many tokens for all, so more steps with smaller batches; and rounds that end
  * with a validation. */
 static att_status set_length(att_search_try *one, const search_base *base, att_error *err)
@@ -180,12 +191,11 @@ static att_status set_length(att_search_try *one, const search_base *base, att_e
         att_settings_is_given(base->given, "validate-every") ? base->given->validate_every : 0;
     if (every > 0)
         part = att_ceil_div_i64(part, every) * every;
-    else
-        ATT_TRY(set_number(one->settings, "validate-every", part, err));
+    ATT_TRY(set_number(one->settings, "validate-every", every > 0 ? every : part, PLAN, err));
     one->steps = part * parts;
-    ATT_TRY(set_number(one->settings, "steps", one->steps, err));
+    ATT_TRY(set_number(one->settings, "steps", one->steps, PLAN, err));
     int64_t epoch_steps = att_max_i64((int64_t)((double)plan->epoch_steps * smaller), 1);
-    return set_number(one->settings, "epochs", one->steps / epoch_steps + 2, err);
+    return set_number(one->settings, "epochs", one->steps / epoch_steps + 2, PLAN, err);
 }
 
 static att_status make_try(att_search *search, size_t number, const search_base *base,
@@ -198,7 +208,7 @@ static att_status make_try(att_search *search, size_t number, const search_base 
         one->settings = NULL;
         one->number = number;
         one->options.length = 0;
-        ATT_TRY(copy_given(&one->settings, base->chosen, err));
+        ATT_TRY(copy_given(&one->settings, base->chosen, true, err));
         for (size_t i = 0; number > 0 && i < ATT_COUNT(variations); i++)
             ATT_TRY(vary(one, base->given, base->first->settings, &variations[i],
                          att_random_double((uint64_t)base->given->seed, stream, i), err));
@@ -275,7 +285,7 @@ static att_status open_first(att_training **out, att_settings **settings, const 
 {
     double seconds;
     *out = NULL;
-    ATT_TRY(copy_given(settings, given, err));
+    ATT_TRY(copy_given(settings, given, false, err));
     if (given->out)
         ATT_TRY(att_settings_set(*settings, "out", given->out, err));
     ATT_TRY(att_settings_seconds(&seconds, given, err));
@@ -314,7 +324,7 @@ att_status att_search_plan(att_search *search, const att_settings *settings, dou
     if (status == ATT_OK)
         status = att_settings_seconds(&seconds, settings, err);
     if (status == ATT_OK)
-        status = copy_given(&chosen, settings, err);
+        status = copy_given(&chosen, settings, true, err);
     if (status == ATT_OK && seconds > 0) {
         search->deadline = search->start + seconds;
         search->step_seconds = first->budget.step_seconds;
@@ -352,6 +362,14 @@ static att_status put_option(att_string *out, const att_setting *row, const char
     return put_quoted(out, value);
 }
 
+/* What was given, and the plan. */
+static bool is_written(const att_settings *settings, const char *key)
+{
+    return is_listed(key, plan_keys, ATT_COUNT(plan_keys)) ||
+           (att_settings_is_given(settings, key) && strcmp(key, "task") != 0 &&
+            !is_listed(key, own_keys, ATT_COUNT(own_keys)));
+}
+
 att_status att_search_write_command(att_search *search, const att_settings *settings,
                                     att_error *err)
 {
@@ -361,8 +379,7 @@ att_status att_search_write_command(att_search *search, const att_settings *sett
     att_status status = att_string_puts(out, att_setting_find("task")->choices[best->task]);
     for (size_t i = 0; status == ATT_OK && (row = att_setting_get(i)) != NULL; i++) {
         att_string value = { 0 };
-        if (!att_settings_is_given(best, row->key) || strcmp(row->key, "task") == 0 ||
-            is_own_key(row->key))
+        if (!is_written(best, row->key))
             continue;
         status = att_settings_get(&value, best, row->key, err);
         if (status == ATT_OK && value.length > 0)

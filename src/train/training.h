@@ -20,8 +20,8 @@ typedef att_status att_allreduce(void *context, float *grad, size_t size, double
 typedef struct att_budget {
     double start, deadline;                  /* deadline 0: there is no budget */
     double step_seconds, validation_seconds; /* measured, or estimated at first */
-    double timed_seconds;                    /* of the steps since the last check, */
-    int64_t timed_steps;                     /* and their number */
+    double timed_since;                      /* when the timing of steps began, 0: not yet */
+    int64_t timed_steps;
     double next_check;
 } att_budget;
 
@@ -72,9 +72,9 @@ att_status att_init_from_values(att_training *training, const att_model *model, 
  * nothing is built yet. */
 att_status att_budget_choose(att_training *training, double seconds, att_error *err);
 
-/* Records how long a step or a validation took, and plans the rest of the run anew where it would
- * end too late, or after a validation much too early. */
-att_status att_budget_step_done(att_training *training, double seconds, att_error *err);
+/* After a step, and after a validation that took `seconds`: plans the rest of the run anew where it
+ * would end too late, or after a validation much too early. */
+att_status att_budget_step_done(att_training *training, att_error *err);
 att_status att_budget_validation_done(att_training *training, double seconds, att_error *err);
 
 /* ---- checkpoint.c */

@@ -129,7 +129,7 @@ static att_status advance(training_loop *at, att_error *err)
     if (!is_validation_due(at->training)) {
         ATT_TRY(att_training_step(at->training, &at->norm, err));
         if (has_budget)
-            ATT_TRY(att_budget_step_done(at->training, att_clock_seconds() - start, err));
+            ATT_TRY(att_budget_step_done(at->training, err));
         report_progress(at, ATT_TRAINING_STEP);
         return ATT_OK;
     }

@@ -1196,6 +1196,7 @@ typedef struct att_classifier_eval {
     att_interval accuracy_interval; /* NaN without bootstrap resamples */
     double macro_f1;                /* the mean F1 of all labels that occur or were predicted */
     double loss;                    /* the mean of -log probability of the true label, in nats */
+    double uncalibrated_loss;       /* at temperature 1, as in training; NaN of an ensemble */
     double calibration_error;       /* expected calibration error */
     int64_t labels;
     const int64_t *confusion; /* [labels, labels] rows: true labels, columns: predicted labels */
@@ -1535,7 +1536,7 @@ typedef struct att_import_format {
 ATT_API const att_import_format *att_import_format_get(size_t index);
 typedef struct att_import_options {
     size_t size;
-    const char *tokens;    /* "space" (separated by spaces) or "char"; NULL: as the format has it */
+    const char *tokens;    /* "space", "char" or "codepoint"; NULL: as the format has it */
     const char *tokenizer; /* the file of the tokenizer; NULL: looked for beside the weights */
 } att_import_options;
 /* Reads weights of another program: *out has the contents of a model file, to be saved with

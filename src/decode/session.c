@@ -68,8 +68,11 @@ static att_status open_decoders(att_session *session, const att_model *model,
     if (!session->decoders || !session->outputs)
         return att_fail_memory(err);
     session->count = count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         ATT_TRY(att_decoder_new(&session->decoders[i], i == 0 ? model : ensemble[i - 1], err));
+        /* The mean is less confident than the models: that of calibrated ones much too little. */
+        session->decoders[i]->uncalibrated = count > 1;
+    }
     return ATT_OK;
 }
 

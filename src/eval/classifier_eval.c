@@ -10,6 +10,8 @@
 #include "eval/classifier_predict.h"
 #include "eval/evaluation.h"
 
+#include <math.h>
+
 /* The public result, with the arrays it points to. */
 typedef struct classifier_eval {
     att_classifier_eval result;
@@ -42,6 +44,13 @@ static att_status find_interval(att_interval *out, const att_label_predictions *
 }
 
 /* ---- metrics */
+
+/* Log-probabilities are logits / temperature, normalized: so are those at temperature 1. */
+static double uncalibrated_loss(const att_label_predictions *predictions, const att_model *model,
+                                bool is_ensemble)
+{
+    return is_ensemble ? NAN : att_label_predictions_loss(predictions, 1 / model->temperature);
+}
 
 static att_status compute_metrics(classifier_eval *out, const att_label_predictions *predictions,
                                   att_error *err)
@@ -94,9 +103,12 @@ static att_status run_eval(classifier_eval *out, const att_model *model, const a
             call->path, err);
     if (status == ATT_OK)
         status = compute_metrics(out, &predicted.predictions, err);
-    if (status == ATT_OK)
+    if (status == ATT_OK) {
+        out->result.uncalibrated_loss =
+            uncalibrated_loss(&predicted.predictions, model, call->decoding.ensemble_count > 0);
         status = find_interval(&out->result.accuracy_interval, &predicted.predictions,
                                &call->metric_options, err);
+    }
     att_corpus_predictions_free(&predicted);
     att_corpus_free(&corpus);
     return status;

@@ -14,7 +14,10 @@ static att_status check_labels(const att_corpus_predictions *out, const att_batc
                                const att_classifier_output *rows, att_error *err)
 {
     for (int64_t r = 0; r < batch->rows; r++) {
-        float log_prob = rows->log_probs[r * rows->labels + out->truth[batch->pair_index[r]]];
+        int64_t truth = out->truth[batch->pair_index[r]];
+        if (truth < 0) /* a label that the model lacks: it has no loss */
+            continue;
+        float log_prob = rows->log_probs[r * rows->labels + truth];
         if (isfinite(log_prob))
             continue;
         att_fail(err, ATT_BAD_INPUT, NULL,

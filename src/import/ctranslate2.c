@@ -360,7 +360,7 @@ static att_status add_positions(converter *in)
 static att_status finish(converter *in)
 {
     static const char *const types[] = { [1] = "int8", [2] = "int16", [4] = "float32" };
-    const char *tokens = in->tokenizer_kind == ATT_TOKENIZER_CHAR ? "char" : "space";
+    const char *tokens = att_tokenizer_kind_names[in->tokenizer_kind];
     const att_model_writer_setting settings[] = {
         { "architecture", "transformer", 0 },
         { "layers", NULL, in->layers },

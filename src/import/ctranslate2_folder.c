@@ -67,18 +67,31 @@ static att_status convert(att_bundle **out, const folder *f, const char *path,
     return status == ATT_OK ? att_imported_model_check(out, path, err) : status;
 }
 
+/* Those that need nothing but the tokens of the vocabularies. */
+static bool find_tokenizer(att_tokenizer_kind *out, const char *name)
+{
+    static const att_tokenizer_kind kinds[] = { ATT_TOKENIZER_SPACE, ATT_TOKENIZER_CHAR,
+                                                ATT_TOKENIZER_CODEPOINT };
+    for (size_t i = 0; i < ATT_COUNT(kinds); i++)
+        if (strcmp(name, att_tokenizer_kind_names[kinds[i]]) == 0) {
+            *out = kinds[i];
+            return true;
+        }
+    return false;
+}
+
 att_status att_import_ctranslate2(att_bundle **out, const char *path,
                                   const att_import_options *options, att_error *err)
 {
     folder f = { 0 };
     *out = NULL;
-    bool characters = options->tokens && strcmp(options->tokens, "char") == 0;
-    if (options->tokens && !characters && strcmp(options->tokens, "space") != 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "tokens is '%s', expected space or char",
-                        options->tokens);
+    att_tokenizer_kind tokens = ATT_TOKENIZER_SPACE;
+    if (options->tokens && !find_tokenizer(&tokens, options->tokens))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tokens is '%s', expected space, char or codepoint", options->tokens);
     att_status status = read_folder(&f, path, err);
     if (status == ATT_OK)
-        status = convert(out, &f, path, characters ? ATT_TOKENIZER_CHAR : ATT_TOKENIZER_SPACE, err);
+        status = convert(out, &f, path, tokens, err);
     folder_free(&f);
     return status;
 }

@@ -109,6 +109,7 @@ att_status att_classifier_eval_json(att_string *out, const att_classifier_eval *
     put_member(&writer, "accuracy", eval->accuracy);
     put_member(&writer, "macro_f1", eval->macro_f1);
     put_member(&writer, "loss", eval->loss);
+    put_member(&writer, "uncalibrated_loss", eval->uncalibrated_loss);
     put_member(&writer, "calibration_error", eval->calibration_error);
     att_put(&writer, ",\"labels\":[");
     for (int64_t i = 0; i < eval->labels; i++) {

@@ -196,7 +196,7 @@ static att_status classifier_start(att_decoder *decoder, const att_sources *sour
         compute_logits(parts, tape, prepared, decoder->want_attention ? &weights : NULL);
     ATT_TRY(att_tape_status(tape, err));
     ATT_TRY(att_layer_check_encoded(tape, prepared, err));
-    if (model->temperature != 1)
+    if (model->temperature != 1 && !decoder->uncalibrated)
         scores = att_scale(tape, scores, (float)(1 / model->temperature));
     const float *log_probs = att_log_softmax(tape, scores);
     ATT_TRY(att_tape_status(tape, err));

@@ -236,6 +236,7 @@ struct att_decoder {
     const att_model *model;
     att_tape *tape;
     bool want_attention; /* steps compute attention weights; set it before the start */
+    bool uncalibrated;   /* of a classifier: temperature 1; set it before the start */
     void *state;         /* of the architecture */
 };
 

@@ -71,7 +71,7 @@ size_t att_map_number(char *buffer, double value, const att_color_scale *scale, 
                       int room)
 {
     const double least_reach = 0.05; /* below it too many cells would show 0.00 */
-    const att_number_format fixed = { .decimals = digits < 2 ? digits : 2 };
+    const att_number_format fixed = { .decimals = digits };
     size_t length = att_number_print(buffer, value, fixed);
     if (att_number_rounds_to_zero(value, fixed.decimals) && scale->high >= least_reach)
         length = att_number_print(buffer, 0, fixed);
@@ -243,6 +243,8 @@ att_status att_map_render(att_string *out, const att_map *map, const att_render_
     enum { FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_SVG };
     att_render_options resolved;
     ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "an attention map", err));
+    if (!options || options->digits == 0)
+        resolved.digits = ATT_MAP_DIGITS;
     ATT_TRY(check_sizes(map, err));
     if (resolved.head < 0 || resolved.head > map->panels)
         return att_fail(err, ATT_BAD_INPUT, "map",

@@ -53,9 +53,12 @@ bool att_map_query(att_map *out, const att_map *map, int64_t index, att_arena *a
 void att_map_put_reduction(att_writer *out, const att_map *full, const att_map *shown,
                            const char *times);
 
+enum { ATT_MAP_DIGITS = 2 }; /* after the point, unless more are asked for */
+
 typedef struct att_svg_options {
     const char *id; /* prefix of every id in the document, so that several maps can share a page */
     bool flat;      /* cells of one color as one path, without data attributes, for rasterizers */
+    int digits;     /* after the point, in cells that show their value */
 } att_svg_options;
 
 /* A map as a whole document; `options` is resolved (view.h). */

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "render/number.h"
 #include "render/svg.h"
 #include "text/display_width.h"
@@ -194,7 +195,8 @@ static void put_cell_number(struct drawing *d, int64_t panel, int64_t query, int
     if (kind == ATT_MAP_CELL_INFINITE) {
         strcpy(text, value > 0 ? "∞" : "-∞");
     } else {
-        att_map_number(text, value, &d->scale, ATT_DIGITS_DEFAULT, CELL_COLUMNS);
+        att_map_number(text, value, &d->scale, d->options->digits,
+                       (int)att_max_i64(CELL_COLUMNS, d->options->digits + 3));
         dark = att_rgb_is_dark(att_colormap_color(d->colormap, cell_level(d, panel, query, key)));
     }
     put_attribute(d->out, "<text x=\"", key * d->layout.cell_width + d->layout.cell_width / 2);
@@ -366,9 +368,12 @@ static void put_legend(struct drawing *d)
 
 void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options *options)
 {
-    struct drawing d = {
-        out, map, options, att_map_color_scale(map), ATT_COLORMAP_PAPER, att_svg_lay_out(map)
-    };
+    struct drawing d = { out,
+                         map,
+                         options,
+                         att_map_color_scale(map),
+                         ATT_COLORMAP_PAPER,
+                         att_svg_lay_out(map, options->digits) };
     if (d.scale.diverging)
         d.colormap = ATT_COLORMAP_DIVERGING;
     att_putf(out,
@@ -432,7 +437,9 @@ att_status att_map_svg(att_string *text, const att_map *map, const att_render_op
     if (ok) {
         att_writer out = att_writer_on(text);
         att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        att_map_put_svg(&out, &shown, &(att_svg_options){ .id = "map", .flat = options->flat });
+        att_map_put_svg(
+            &out, &shown,
+            &(att_svg_options){ .id = "map", .flat = options->flat, .digits = options->digits });
         status = att_writer_finish(&out, err);
     }
     att_arena_free(&arena);

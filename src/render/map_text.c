@@ -12,7 +12,7 @@
 
 enum {
     COMPACT_CELL = 2,    /* two columns are about as wide as a line is tall */
-    ROOMY_CELL = 7,      /* " 0.26 " and a column apart */
+    CELL_ROOM = 5,       /* of a cell beside its decimals: "  0." and a column apart */
     MAX_CELL_WIDTH = 14, /* maximum with long labels */
     LABEL_COLUMNS = 20,  /* longer query labels are truncated */
     MAX_LINES = 60,      /* maximum of rows before averaging */
@@ -73,11 +73,12 @@ static void size_cells(struct grid *g, const att_map *map)
     if (g->label_width < name)
         g->label_width = name;
     int key_width = longest(map->key_labels, map->keys);
-    int roomy = key_width + 2 > ROOMY_CELL ? key_width + 2 : ROOMY_CELL;
+    int narrow = CELL_ROOM + (g->digits > ATT_MAP_DIGITS ? g->digits : ATT_MAP_DIGITS);
+    int roomy = key_width + 2 > narrow ? key_width + 2 : narrow;
     g->values = true;
     if (roomy > MAX_CELL_WIDTH || map->keys > cells_that_fit(g, roomy)) {
         g->numbered = map->key_labels != NULL;
-        roomy = ROOMY_CELL;
+        roomy = narrow;
     }
     g->cell = roomy;
     if (map->keys <= cells_that_fit(g, roomy) && map->queries <= MAX_LINES)

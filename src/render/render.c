@@ -127,14 +127,15 @@ static void put_rule(att_writer *out, const att_check *check, const att_notation
 {
     char text[ATT_NUMBER_SIZE] = "as printed";
     const char *space = notation->constructs[ATT_CONSTRUCT_WORDS].between;
-    if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_DEFAULT) {
+    if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_PERCENT ||
+        check->rule == ATT_RULE_DEFAULT) {
         att_number_short(text, check->tolerance, 6);
-        notation->word(out, check->rule == ATT_RULE_WITHIN ? "within" : "to", notation);
+        notation->word(out, check->rule == ATT_RULE_DEFAULT ? "to" : "within", notation);
         att_put(out, space);
         notation->number(out, text, notation);
         att_put(out, check->rule == ATT_RULE_WITHIN ? "" : space);
-        if (check->rule == ATT_RULE_DEFAULT)
-            notation->word(out, "relative", notation);
+        if (check->rule != ATT_RULE_WITHIN)
+            notation->word(out, check->rule == ATT_RULE_PERCENT ? "%" : "relative", notation);
         return;
     }
     if (check->rule != ATT_RULE_PRINTED)

@@ -55,8 +55,8 @@ bool att_svg_label_is_shown(const char *const *labels, int64_t index, int64_t st
     return (index + 1) % step == 0 || (index == 0 && step > 2);
 }
 
-/* Cells are square, but grow slightly wider if that allows horizontal labels. */
-static void layout_cells(att_svg_layout *at, const att_map *map)
+/* Cells are square, but grow slightly wider if that allows horizontal labels, or more digits. */
+static void layout_cells(att_svg_layout *at, const att_map *map, int digits)
 {
     int64_t longer = att_max_i64(att_max_i64(map->queries, map->keys), 1);
     int64_t side = PANEL_TARGET / longer;
@@ -66,6 +66,9 @@ static void layout_cells(att_svg_layout *at, const att_map *map)
     int64_t needed = longest_label(map->key_labels, map->keys) + ATT_SVG_TICK_GAP;
     if (at->cell_height == MAX_CELL_SIZE && needed > at->cell_width && needed <= MAX_CELL_WIDTH)
         at->cell_width = needed;
+    int64_t number = (digits + 3) * (int64_t)(ATT_SVG_FONT / 2 + 1);
+    if (digits > ATT_MAP_DIGITS && at->cell_height >= ATT_SVG_FONT)
+        at->cell_width = att_max_i64(at->cell_width, number);
 }
 
 /* The reach of slanted labels beyond the right edge; they rise at 45 degrees. */
@@ -81,9 +84,9 @@ static int64_t overhang(const att_svg_layout *at, const att_map *map)
     return reach;
 }
 
-static void layout_panel(att_svg_layout *at, const att_map *map)
+static void layout_panel(att_svg_layout *at, const att_map *map, int digits)
 {
-    layout_cells(at, map);
+    layout_cells(at, map, digits);
     int64_t key_label = longest_label(map->key_labels, map->keys);
     at->query_step = label_step(at->cell_height, ATT_SVG_FONT + 3);
     at->key_step = label_step(at->cell_width, map->key_labels ? ATT_SVG_FONT + 5 : key_label + 8);
@@ -98,10 +101,10 @@ static void layout_panel(att_svg_layout *at, const att_map *map)
     at->panel_height = at->top + map->queries * at->cell_height;
 }
 
-att_svg_layout att_svg_lay_out(const att_map *map)
+att_svg_layout att_svg_lay_out(const att_map *map, int digits)
 {
     att_svg_layout at = { 0 };
-    layout_panel(&at, map);
+    layout_panel(&at, map, digits);
     int64_t fit = (PAGE_WIDTH - 2 * ATT_SVG_MARGIN + ATT_SVG_PANEL_GAP) /
                   (at.panel_width + ATT_SVG_PANEL_GAP);
     fit = att_max_i64(fit, 1);

@@ -34,7 +34,8 @@ typedef struct att_svg_layout {
     int64_t panels_top; /* where the panels begin, below the title */
 } att_svg_layout;
 
-att_svg_layout att_svg_lay_out(const att_map *map);
+/* `digits`: after the point, of the values in the cells. */
+att_svg_layout att_svg_lay_out(const att_map *map, int digits);
 
 /* The estimated length of a label in pixels: an average character is slightly over half as wide as
  * tall. */

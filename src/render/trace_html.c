@@ -263,7 +263,7 @@ static void html_plot(att_page *page, const att_trace_step *step)
     snprintf(id, sizeof id, "s%zu-%zu-map", page->sheet_number, page->step_number);
     open_step(page, step, "step");
     att_put(page->out, "<figure>\n");
-    att_map_put_svg(page->out, &map, &(att_svg_options){ .id = id });
+    att_map_put_svg(page->out, &map, &(att_svg_options){ .id = id, .digits = ATT_MAP_DIGITS });
     if (att_map_is_reduced(page, step, &map)) {
         att_put(page->out, "<figcaption>");
         att_map_put_reduction(page->out, step->map, &map, "×");

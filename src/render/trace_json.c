@@ -241,10 +241,12 @@ static void put_rule(att_page *page, const att_check *check)
         [ATT_RULE_WITHIN] = "within",     [ATT_RULE_DIGITS] = "digits",
         [ATT_RULE_DECIMALS] = "decimals", [ATT_RULE_PRINTED] = "printed",
         [ATT_RULE_DEFAULT] = "default",   [ATT_RULE_ERROR] = "error",
+        [ATT_RULE_PERCENT] = "percent",
     };
     put_string(page, "rule", names[check->rule]);
     put_string(page, "error_contains", check->error_contains);
-    if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_DEFAULT) {
+    if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_PERCENT ||
+        check->rule == ATT_RULE_DEFAULT) {
         put_key(page, "tolerance");
         put_number(page, check->tolerance);
     } else if (check->rule == ATT_RULE_DIGITS || check->rule == ATT_RULE_DECIMALS) {

@@ -236,7 +236,8 @@ static void put_map_cell(att_page *page, const att_map *map, const att_color_sca
     att_colormap colormap = scale->diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER;
     att_rgb c = att_colormap_color(colormap, att_color_scale_level(scale, value));
     if (map->keys <= MAP_VALUES)
-        att_map_number(text, value, scale, page->options->digits, CELL_COLUMNS);
+        att_map_number(text, value, scale, (int)att_min_i64(page->options->digits, ATT_MAP_DIGITS),
+                       CELL_COLUMNS);
     att_putf(page->out, "\\attendcell{%02X%02X%02X}{%s}{%s}", c.red, c.green, c.blue,
              att_rgb_is_dark(c) ? "white" : "black", text);
 }

@@ -397,8 +397,10 @@ static void text_plot(att_page *page, const att_trace_step *step)
     att_map map;
     if (!att_page_map(page, step->map, INT64_MAX, INT64_MAX, &map))
         return;
+    att_render_options options = *page->options;
+    options.digits = (int)att_min_i64(options.digits, ATT_MAP_DIGITS);
     put_blank(page);
-    att_map_put_text(page->out, &map, page->options, MAP_INDENT, page->scratch);
+    att_map_put_text(page->out, &map, &options, MAP_INDENT, page->scratch);
     put_comment(page, step, MAP_INDENT);
 }
 

@@ -173,9 +173,8 @@ bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_
 
 /* ---- load */
 
-/* Reads the indices after `at`, counted from 0, and checks them against the shape. */
-static att_status read_at(const att_scope *scope, const att_expr *node, const att_tensor *tensor,
-                          int64_t at[ATT_MAX_RANK], int *count)
+att_status att_archive_read_at(const att_scope *scope, const att_expr *node,
+                               const att_tensor *tensor, int64_t at[ATT_MAX_RANK], int *count)
 {
     *count = (int)node->children - 2;
     if (*count > tensor->rank)
@@ -204,7 +203,7 @@ static att_status load_matrix(const att_scope *scope, const att_expr *node,
     *out = (att_value){ .kind = ATT_VALUE_MATRIX };
     ATT_TRY(att_archive_get(scope, name ? name : node->child[0], archive, name ? name->text : NULL,
                             &tensor));
-    ATT_TRY(read_at(scope, node, tensor, at, &count));
+    ATT_TRY(att_archive_read_at(scope, node, tensor, at, &count));
     if (!att_archive_matrix(scope->arena, tensor, at, count, &out->matrix))
         return att_fail_memory(scope->err);
     char shape[ATT_SHAPE_STRING_SIZE];

@@ -28,6 +28,11 @@ att_status att_archive_get(const att_scope *scope, const att_expr *node, const a
 bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_t *at, int count,
                         const att_matrix **out);
 
+/* Reads the indices behind `at` of a load node, counted from 0, and checks them against the
+ * shape. */
+att_status att_archive_read_at(const att_scope *scope, const att_expr *node,
+                               const att_tensor *tensor, int64_t at[ATT_MAX_RANK], int *count);
+
 /* Evaluates: load "file" ("name") (at i j …). */
 att_status att_eval_load(const att_scope *scope, const att_expr *node, att_value *out);
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const att_function *const tables[] = { att_plain_functions, att_block_functions };
 
@@ -129,6 +130,26 @@ static att_status fail_option_name(const att_scope *scope, const att_expr *optio
                           option->text, function->usage);
 }
 
+/* Names of scores in papers and other programs, which no edit distance leads to ours. */
+static const struct other_name {
+    const char *name, *word;
+} other_names[] = {
+    { "bahdanau", "additive" }, { "mlp", "additive" },
+    { "tanh", "additive" },     { "luong", "general" },
+    { "bilinear", "general" },  { "multiplicative", "general" },
+    { "scaled_dot", "scaled" }, { "scaled_dot_product", "scaled" },
+    { "dot_product", "dot" },   { "content", "cosine" },
+    { "rbf", "gaussian" },      { "uniform", "mean" },
+};
+
+static const char *word_of(const char *name)
+{
+    for (size_t i = 0; i < ATT_COUNT(other_names); i++)
+        if (strcasecmp(other_names[i].name, name) == 0)
+            return other_names[i].word;
+    return name;
+}
+
 /* Writes ": did you mean …?" with the word of `accepts` nearest to `word` into `out`; an empty
  * string if no word is near. */
 static const char *suggest_word(const char *accepts, const char *word, char out[64])
@@ -145,7 +166,7 @@ static const char *suggest_word(const char *accepts, const char *word, char out[
         known[count] = words[count];
         count++;
     }
-    const char *near = att_suggest(word, known, count);
+    const char *near = att_suggest(word_of(word), known, count);
     out[0] = '\0';
     if (near)
         snprintf(out, 64, ": did you mean '%s'?", near);

@@ -17,7 +17,8 @@ struct comparison {
     bool all;             /* the statement is `compare all` */
     const char *file;
     const att_expr *file_node;
-    const char *key; /* the array's name in the file; NULL: not given */
+    const char *key;      /* the array's name in the file; NULL: not given */
+    const att_expr *load; /* file, name and indices, as `load` has them */
     att_tolerance nearness;
     att_archive archive;
     bool *used;       /* [arrays of the file], true where compared */
@@ -218,8 +219,11 @@ static att_status compare_one(struct comparison *c)
     if (c->key || !c->archive.bundle) {
         const att_tensor *tensor = NULL;
         const att_matrix *expected;
+        int64_t at[ATT_MAX_RANK];
+        int count = 0;
         ATT_TRY(att_archive_get(scope, c->file_node, &c->archive, c->key, &tensor));
-        if (!att_archive_matrix(scope->arena, tensor, NULL, 0, &expected))
+        ATT_TRY(att_archive_read_at(scope, c->load, tensor, at, &count));
+        if (!att_archive_matrix(scope->arena, tensor, at, count, &expected))
             return att_fail_memory(scope->err);
         return compare_arrays(c, &item, tensor, expected);
     }
@@ -279,29 +283,20 @@ static att_status conclude(struct comparison *c)
 
 /* ---- The statement */
 
-/* The string at the parser's position as a node, as the place of errors. */
-static att_status parse_string(att_parser *parser, const char *what, const att_expr **out)
-{
-    att_token token = parser->token;
-    const char *text;
-    att_expr *node;
-    ATT_TRY(att_parser_string(parser, what, &text));
-    ATT_TRY(att_parser_make(parser, ATT_EXPR_STRING, &token, NULL, &node));
-    node->text = text;
-    *out = node;
-    return ATT_OK;
-}
-
 static att_status parse_comparison(struct comparison *c, att_parser *parser)
 {
     att_expr *node;
     ATT_TRY(att_parse_expression(parser, &node));
     c->node = node;
     c->all = node->kind == ATT_EXPR_NAME && strcmp(node->text, "all") == 0;
-    ATT_TRY(parse_string(parser, "an operator or a file in quotes", &c->file_node));
+    if (!att_parser_at(parser, ATT_TOKEN_STRING))
+        return att_parser_expected(parser, "an operator or a file in quotes");
+    const att_token start = parser->token;
+    ATT_TRY(att_parse_load(parser, &start, &node));
+    c->load = node;
+    c->file_node = node->child[0];
     c->file = c->file_node->text;
-    if (att_parser_at(parser, ATT_TOKEN_STRING))
-        ATT_TRY(att_parser_string(parser, "the name of an array", &c->key));
+    c->key = node->child[1] ? node->child[1]->text : NULL;
     const att_token rule = parser->token;
     ATT_TRY(att_parse_tolerance(c->interpreter, parser, &c->nearness));
     ATT_TRY(att_parser_end(parser));
@@ -320,6 +315,9 @@ static att_status compare(struct comparison *c)
     if (c->all && (c->key || !c->archive.bundle))
         return att_scope_fail(scope, c->file_node,
                               "'compare all' needs a .npz or .safetensors file of named arrays");
+    if (c->load->children > 2 && c->archive.bundle && !c->key)
+        return att_scope_fail(scope, c->load->child[2],
+                              "'at' needs one array: expected its name in quotes after the file");
     if (c->archive.bundle) {
         c->used = att_arena_alloc(scope->arena, att_bundle_count(c->archive.bundle), sizeof(bool));
         if (!c->used)

@@ -48,6 +48,8 @@ static att_status fail_unknown(const att_scope *scope, const att_expr *node)
     if (att_function_find(node->text))
         return att_scope_fail(scope, node, "'%s' is a function: expected %s(…)", node->text,
                               node->text);
+    if (strcmp(node->text, "T") == 0) /* A^T */
+        return att_scope_fail(scope, node, "unknown name 'T': a transpose is written A'");
     const char *near = att_symbol_table_suggest(scope->symbols, node->text);
     return near ? att_scope_fail(scope, node, "unknown name '%.80s': did you mean '%s'?",
                                  node->text, near)

@@ -40,6 +40,10 @@ att_statement att_run_compare; /* compare.c */
 att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out);
 
+/* Refuses a line of text, or a heading, that has a claim in it: nobody would check it. */
+att_status att_sheet_line_reject_claim(const att_interpreter *interpreter,
+                                       const att_sheet_line *line);
+
 /* att_sheet_read() with another limit on the bytes of the trace, for tests and fuzzing. */
 att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t length,
                                   const char *name, const char *folder, size_t limit,

@@ -25,7 +25,7 @@ static const struct sign {
     { "=", ATT_TOKEN_EQUALS },       { "(", ATT_TOKEN_ROUND_OPEN },
     { ")", ATT_TOKEN_ROUND_CLOSE },  { "[", ATT_TOKEN_SQUARE_OPEN },
     { "]", ATT_TOKEN_SQUARE_CLOSE }, { "{", ATT_TOKEN_CURLY_OPEN },
-    { "}", ATT_TOKEN_CURLY_CLOSE },
+    { "}", ATT_TOKEN_CURLY_CLOSE },  { "%", ATT_TOKEN_PERCENT },
 };
 
 /* Characters that users type or paste instead of an operator of the language. */
@@ -96,11 +96,42 @@ static void next_line(att_lexer *lexer)
     lexer->column = 1;
 }
 
+/* Whether there are only blanks before the current position in its line; from `ahead` on. */
+static bool starts_line(const att_lexer *lexer)
+{
+    size_t at = lexer->at;
+    const char *text = lexer->source->text;
+    while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t'))
+        at--;
+    return at == 0 || text[at - 1] == '\n';
+}
+
+static bool ends_line(const att_lexer *lexer, size_t ahead)
+{
+    while (peek(lexer, ahead) == ' ' || peek(lexer, ahead) == '\t')
+        ahead++;
+    return lexer->at + ahead >= lexer->source->length || peek(lexer, ahead) == '\n';
+}
+
+/* `50%` and `50 %` behind a statement look like a percentage, and would be read as 50. */
+static att_status check_percent(const att_lexer *lexer)
+{
+    if (peek(lexer, 0) != '%' || starts_line(lexer))
+        return ATT_OK;
+    char before = lexer->source->text[lexer->at - 1];
+    if ((before == ' ' || before == '\t') && !ends_line(lexer, 1))
+        return ATT_OK;
+    return fail_here(lexer,
+                     "found '%%', which starts a comment: expected a blank before and a text "
+                     "behind it (a percentage can only be a tolerance: 'within 1 %%')");
+}
+
 /* Skips '# …' or '% …' to the end of the line; the comment behind a complete statement is kept. */
 static att_status skip_comment(att_lexer *lexer)
 {
     const char *text = lexer->source->text;
     bool shown = peek(lexer, 0) == '#' && lexer->mode == ATT_LEX_LINE;
+    ATT_TRY(check_percent(lexer));
     size_t begin = lexer->at + 1;
     while (!at_end(lexer) && peek(lexer, 0) != '\n')
         lexer->at++;
@@ -125,7 +156,7 @@ static att_status skip_blanks(att_lexer *lexer)
         if (c == ' ' || c == '\t') {
             lexer->at++;
             lexer->column++;
-        } else if (c == '#' || c == '%') {
+        } else if (c == '#' || (c == '%' && !lexer->percent_sign)) {
             ATT_TRY(skip_comment(lexer));
         } else if (c == '\n' && lexer->mode == ATT_LEX_GROUP) {
             next_line(lexer);

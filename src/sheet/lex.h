@@ -25,6 +25,7 @@ typedef enum att_token_kind {
     ATT_TOKEN_SEMICOLON,
     ATT_TOKEN_COLON,
     ATT_TOKEN_EQUALS,
+    ATT_TOKEN_PERCENT, /* in a tolerance only: elsewhere a '%' starts a comment */
     ATT_TOKEN_ROUND_OPEN,
     ATT_TOKEN_ROUND_CLOSE,
     ATT_TOKEN_SQUARE_OPEN,
@@ -61,6 +62,7 @@ typedef struct att_lexer {
     int line;
     int column;
     const char *comment; /* the comment behind the statement, set at its end; or NULL */
+    bool percent_sign;   /* a '%' is a token, not a comment */
 } att_lexer;
 
 /* The next token; at the end always ATT_TOKEN_END. */

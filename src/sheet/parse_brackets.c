@@ -30,6 +30,23 @@ static att_status parse_row(att_parser *parser, att_expr **out)
     return att_parser_make(parser, ATT_EXPR_ROW, &start, &elements, out);
 }
 
+/* `[[1, 2], [3, 4]]`: two rows in NumPy, but four columns here. */
+static att_status refuse_rows_in_brackets(att_parser *parser, const att_token *start,
+                                          const att_children *rows)
+{
+    const att_expr *row = rows->count == 1 ? rows->items[0] : NULL;
+    if (!row || row->children < 2 || parser->generated)
+        return ATT_OK;
+    for (size_t i = 0; i < row->children; i++)
+        if (row->child[i]->kind != ATT_EXPR_MATRIX || row->child[i]->children != 1)
+            return ATT_OK;
+    return att_sheet_source_fail(parser->lexer.source, parser->lexer.err, start->line,
+                                 start->column,
+                                 "rows in brackets of their own, as in NumPy: expected ';' between "
+                                 "rows, [1 2; 3 4], and no brackets around what stands side by "
+                                 "side, [1 2 3 4]");
+}
+
 att_status att_parse_matrix(att_parser *parser, att_expr **out)
 {
     att_token start = parser->token;
@@ -46,6 +63,7 @@ att_status att_parse_matrix(att_parser *parser, att_expr **out)
         ATT_TRY(att_children_add(parser, &rows, row));
     }
     ATT_TRY(att_bracket_close(parser, &bracket, ATT_TOKEN_SQUARE_CLOSE, "']'"));
+    ATT_TRY(refuse_rows_in_brackets(parser, &start, &rows));
     return att_parser_make(parser, ATT_EXPR_MATRIX, &start, &rows, out);
 }
 

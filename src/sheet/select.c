@@ -118,6 +118,9 @@ att_status att_eval_field(const att_scope *scope, const att_expr *node, att_valu
     char quote[ATT_QUOTE_SIZE];
     ATT_TRY(att_eval(scope, node->child[0], &record));
     const att_expr name = name_of_field(node);
+    if (strcmp(node->text, "T") == 0)
+        return att_scope_fail(scope, &name, "found '.T': a transpose is written %s'",
+                              att_sheet_source_quote(scope->source, node->child[0], quote));
     if (record.kind != ATT_VALUE_RECORD)
         return att_scope_fail(scope, &name, "%s is a %s and has no fields, found '.%.80s'",
                               att_sheet_source_quote(scope->source, node->child[0], quote),

@@ -113,6 +113,7 @@ static att_status add_heading(att_interpreter *interpreter, const att_sheet_line
     if (level > 3 || begin == line->length)
         return att_sheet_source_fail(&interpreter->source, interpreter->scope.err, line->number,
                                      line->column, "a heading needs one to three '#' and a text");
+    ATT_TRY(att_sheet_line_reject_claim(interpreter, line));
     const char *text =
         att_arena_strndup(&interpreter->sheet->arena, line->text + begin, line->length - begin);
     if (!text)

@@ -8,6 +8,7 @@
 #include "text/utf8.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const struct keyword {
     const char *word;
@@ -222,6 +223,129 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
                      word, near);
 }
 
+/* ---- Claims in the middle of a line, and under other names */
+
+/* Words of other languages for `expect`. */
+static const char *const claim_words[] = { "expect", "expects", "assert", "check", "verify",
+                                           "ensure", "confirm", "test",   "claim" };
+
+static bool is_claim_word(const char *word, size_t length)
+{
+    for (; length > 0 && *word == '_'; word++) /* emphasis: _expect_ */
+        length--;
+    while (length > 0 && word[length - 1] == '_')
+        length--;
+    for (size_t i = 0; i < ATT_COUNT(claim_words); i++)
+        if (strlen(claim_words[i]) == length && strncasecmp(claim_words[i], word, length) == 0)
+            return true;
+    return false;
+}
+
+/* Behind "1." or "a)" a misspelled `expect` counts too. In a sentence it would be `except`. */
+static bool is_near_claim_word(const char *word, size_t length)
+{
+    enum { MAX_LENGTH = 16 };
+    static const char *const known[] = { "expect" };
+    char small[MAX_LENGTH + 1] = "";
+    if (length > MAX_LENGTH)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        small[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] - 'A' + 'a' : word[i]);
+    return att_suggest(small, known, 1) != NULL;
+}
+
+/* The line behind the words `that`, `not` and `error`, and behind a colon. */
+static att_sheet_line skip_fillers(att_sheet_line line)
+{
+    static const char *const fillers[] = { "that", "not", "error" };
+    if (line.length > 0 && line.text[0] == ':')
+        line = rest_of(&line, 1);
+    for (size_t i = 0; i < ATT_COUNT(fillers); i++)
+        if (leading_name(&line) == strlen(fillers[i]) &&
+            memcmp(line.text, fillers[i], strlen(fillers[i])) == 0)
+            line = rest_of(&line, strlen(fillers[i]));
+    return line;
+}
+
+/* Whether the line continues as a claim does: with an expression and '=', or, of an error, with an
+ * expression to its end; or, as in `assert(x == 4)`, with a bracket. */
+static att_status continues_as_claim(const att_interpreter *interpreter, const att_sheet_line *line,
+                                     size_t from, bool *out)
+{
+    const att_sheet_line behind = rest_of(line, from), rest = skip_fillers(behind);
+    struct expression_trial trial = { 0 };
+    *out = from < line->length && line->text[from] == '(';
+    if (*out || rest.length == 0)
+        return ATT_OK;
+    ATT_TRY(try_expression(interpreter, &rest, &trial));
+    bool of_error = rest.offset > behind.offset && trial.intended && trial.fills_line;
+    *out = trial.assigned || of_error || rest.text[0] == '=';
+    return ATT_OK;
+}
+
+/* `1. expect x = 3`, `Expect that x = 3`, `assert x = 3`, `We expect x = 3`: text that has a claim
+ * in it, which nobody would check. */
+att_status att_sheet_line_reject_claim(const att_interpreter *interpreter,
+                                       const att_sheet_line *line)
+{
+    bool in_sentence = false; /* a word that is longer than "Q1" or "a" came before */
+    for (size_t at = 0, bytes; at < line->length; at += bytes) {
+        const att_sheet_line from = { line->text + at, line->offset + at, line->length - at,
+                                      line->number, line->column };
+        uint32_t code;
+        size_t word = leading_name(&from);
+        bytes = word > 0 ? word : att_utf8_decode_lossy(from.text, from.length, &code);
+        bool claim = is_claim_word(from.text, word) ||
+                     (word > 0 && !in_sentence && is_near_claim_word(from.text, word));
+        if (claim)
+            ATT_TRY(continues_as_claim(interpreter, &from, word, &claim));
+        if (claim)
+            return fail_line(
+                interpreter, line,
+                "a claim that nobody checks: expected 'expect … = …' at the start of a "
+                "line, or '> …' for text");
+        in_sentence |= word > 2;
+    }
+    return ATT_OK;
+}
+
+/* `expectx = 4`, `expect_x = 4`: a keyword that runs into a name is not a name. */
+static att_status reject_joined_keyword(const att_interpreter *interpreter,
+                                        const att_sheet_line *line, size_t name)
+{
+    for (size_t i = 0; i < KEYWORDS; i++) {
+        size_t length = strlen(keywords[i].word);
+        if (name <= length || memcmp(line->text, keywords[i].word, length) != 0)
+            continue;
+        length += line->text[length] == '_';
+        const att_sheet_line rest = { line->text + length, line->offset + length, name - length,
+                                      line->number, line->column };
+        if (begins_known(interpreter, &rest))
+            return fail_line(interpreter, line,
+                             "found the name '%.*s': did you mean '%s %.*s'? (another name is "
+                             "clearer)",
+                             (int)name, line->text, keywords[i].word, (int)rest.length, rest.text);
+    }
+    return ATT_OK;
+}
+
+/* `exp ect x = 4`: a keyword in two pieces. */
+static att_status reject_split_keyword(const att_interpreter *interpreter,
+                                       const att_sheet_line *line, size_t name)
+{
+    enum { MAX_LENGTH = 16 };
+    char joined[2 * MAX_LENGTH];
+    const att_sheet_line rest = rest_of(line, name);
+    size_t second = leading_name(&rest);
+    if (second == 0 || name > MAX_LENGTH || second > MAX_LENGTH)
+        return ATT_OK;
+    memcpy(joined, line->text, name);
+    memcpy(joined + name, rest.text, second);
+    const struct keyword *keyword = find_keyword(joined, name + second);
+    return keyword ? fail_line(interpreter, line, "found '%s' in two pieces", keyword->word)
+                   : ATT_OK;
+}
+
 /* `x += 1`, `x := 2`: assignments of other languages. */
 static att_status reject_operator(const att_interpreter *interpreter, const att_sheet_line *line,
                                   size_t name)
@@ -277,7 +401,7 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
             return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name",
                              keyword ? keyword->word : "load");
         *out = att_run_assign;
-        return ATT_OK;
+        return reject_joined_keyword(interpreter, line, name);
     }
     if (keyword) {
         *out = keyword->run;
@@ -285,8 +409,10 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
     }
     if (name > 0) {
         ATT_TRY(reject_near_keyword(interpreter, line, name));
+        ATT_TRY(reject_split_keyword(interpreter, line, name));
         ATT_TRY(reject_operator(interpreter, line, name));
     }
     ATT_TRY(reject_start(interpreter, line));
+    ATT_TRY(att_sheet_line_reject_claim(interpreter, line));
     return reject_expression(interpreter, line);
 }

@@ -3,6 +3,7 @@
 
 #include "sheet/matrix.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- Values */
@@ -77,7 +78,8 @@ att_status att_run_show(att_interpreter *interpreter, att_parser *parser)
 struct panels {
     const att_matrix **items;
     size_t count;
-    bool list; /* the panels are items of a list, not heads */
+    bool list;      /* the panels are items of a list, not heads */
+    bool attention; /* the rows are queries and the columns keys */
 };
 
 static att_status add_panel(att_interpreter *interpreter, struct panels *panels, size_t max,
@@ -91,10 +93,36 @@ static att_status add_panel(att_interpreter *interpreter, struct panels *panels,
     return ATT_OK;
 }
 
+/* The parts of attention that have a row for each query and a column for each key. */
+static bool is_attention_part(const char *name)
+{
+    return strcmp(name, "weights") == 0 || strcmp(name, "scores") == 0 ||
+           strcmp(name, "products") == 0;
+}
+
+/* Whether each row is a probability distribution, as attention weights are: a sheet may compute
+ * them by hand. */
+static bool has_weights(const att_matrix *matrix)
+{
+    for (int64_t i = 0; i < matrix->rows; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < matrix->cols; j++) {
+            double weight = matrix->data[i * matrix->cols + j];
+            if (!(weight >= 0))
+                return false;
+            sum += weight;
+        }
+        if (!(fabs(sum - 1) < 1e-9))
+            return false;
+    }
+    return matrix->cols > 1;
+}
+
 /* Adds the parts of that name, of every head. */
 static att_status read_parts(att_interpreter *interpreter, const att_value *record,
                              const char *name, struct panels *panels)
 {
+    panels->attention = is_attention_part(name);
     for (size_t i = 0; i < record->part_count; i++)
         if (strcmp(record->parts[i].name, name) == 0)
             ATT_TRY(add_panel(interpreter, panels, record->part_count, record->parts[i].value));
@@ -252,13 +280,16 @@ att_status att_run_plot(att_interpreter *interpreter, att_parser *parser)
     ATT_TRY(att_parser_end(parser));
     ATT_TRY(read_panels(interpreter, formula, &panels));
     ATT_TRY(check_panels(interpreter, formula, &panels));
+    bool attention = panels.attention || has_weights(panels.items[0]);
     att_map *map = att_arena_alloc(&interpreter->sheet->arena, 1, sizeof *map);
     if (!map)
         return att_fail_memory(interpreter->scope.err);
     *map = (att_map){ .title = title,
                       .panels = (int64_t)panels.count,
                       .queries = panels.items[0]->rows,
-                      .keys = panels.items[0]->cols };
+                      .keys = panels.items[0]->cols,
+                      .query_name = attention ? NULL : "row",
+                      .key_name = attention ? NULL : "column" };
     att_arena *arena = &interpreter->sheet->arena;
     if (!fill_map(arena, map, &panels) || !name_panels(arena, map, formula, panels.list))
         return att_fail_memory(interpreter->scope.err);

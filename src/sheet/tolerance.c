@@ -24,7 +24,16 @@ static att_status parse_within(att_interpreter *interpreter, att_parser *parser,
         return att_scope_fail(&interpreter->scope, node, "a tolerance cannot be negative, found %g",
                               out->tolerance);
     out->rule = ATT_RULE_WITHIN;
-    return ATT_OK;
+    parser->lexer.percent_sign = false;
+    if (!att_parser_at(parser, ATT_TOKEN_PERCENT))
+        return ATT_OK;
+    out->rule = ATT_RULE_PERCENT;
+    ATT_TRY(att_parser_take(parser));
+    if (att_parser_at(parser, ATT_TOKEN_END))
+        return ATT_OK;
+    return att_parser_expected(parser,
+                               "the end of the line behind '%' (a comment behind a tolerance "
+                               "starts with '#')");
 }
 
 static att_status parse_digits(att_interpreter *interpreter, att_parser *parser, att_tolerance *out)
@@ -67,6 +76,7 @@ att_status att_parse_tolerance(att_interpreter *interpreter, att_parser *parser,
     for (size_t i = 0; i < ATT_COUNT(rules); i++) {
         if (!att_parser_at_word(parser, rules[i].word))
             continue;
+        parser->lexer.percent_sign = rules[i].parse == parse_within;
         ATT_TRY(att_parser_take(parser));
         return rules[i].parse(interpreter, parser, out);
     }
@@ -145,6 +155,8 @@ static double allowed_difference(const att_tolerance *nearness, double expected,
         return nearness->half_units[index];
     case ATT_RULE_DEFAULT:
         return nearness->tolerance * (1 + fabs(expected));
+    case ATT_RULE_PERCENT:
+        return isfinite(expected) ? nearness->tolerance / 100 * fabs(expected) : 0;
     case ATT_RULE_WITHIN:
     case ATT_RULE_ERROR:
         break;
@@ -207,6 +219,8 @@ static const char *describe_rule(char out[64], const att_tolerance *nearness)
         snprintf(out, 64, "to %.6g relative", nearness->tolerance);
     else if (nearness->rule == ATT_RULE_WITHIN)
         snprintf(out, 64, "within %.6g", nearness->tolerance);
+    else if (nearness->rule == ATT_RULE_PERCENT)
+        snprintf(out, 64, "within %.6g %%", nearness->tolerance);
     else
         snprintf(out, 64, "to %d %s%s", nearness->digits,
                  nearness->rule == ATT_RULE_DIGITS ? "digit" : "decimal",

@@ -6,7 +6,7 @@
 
 typedef struct att_tolerance {
     att_rule rule;
-    double tolerance; /* ATT_RULE_WITHIN, ATT_RULE_DEFAULT */
+    double tolerance; /* ATT_RULE_WITHIN, ATT_RULE_PERCENT, ATT_RULE_DEFAULT */
     int digits;       /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
     const double
         *half_units; /* ATT_RULE_PRINTED: half a unit of each written number's last digit */

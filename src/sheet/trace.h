@@ -37,7 +37,8 @@ typedef struct att_trace_part {
 } att_trace_part;
 
 typedef enum att_rule {
-    ATT_RULE_WITHIN, /* |actual - expected| <= tolerance */
+    ATT_RULE_WITHIN,  /* |actual - expected| <= tolerance */
+    ATT_RULE_PERCENT, /* |actual - expected| <= tolerance / 100 * |expected| */
     ATT_RULE_DIGITS, /* within half a unit of digit `digits` (significant) of the expected number */
     ATT_RULE_DECIMALS, /* within half a unit of decimal `digits` */
     ATT_RULE_PRINTED,  /* within half a unit of the last digit of each written number */
@@ -55,7 +56,7 @@ typedef struct att_check {
     const char *file;      /* comparison: the file, else NULL */
     const char *array;     /* comparison: name of the array if given, else NULL */
     att_rule rule;
-    double tolerance;           /* ATT_RULE_WITHIN, ATT_RULE_DEFAULT */
+    double tolerance;           /* ATT_RULE_WITHIN, ATT_RULE_PERCENT, ATT_RULE_DEFAULT */
     int digits;                 /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
     const char *error_contains; /* ATT_RULE_ERROR: text that the error must contain, or NULL */
     const att_matrix *actual;

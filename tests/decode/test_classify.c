@@ -146,6 +146,7 @@ static void a_line_is_classified_with_the_same_bits_in_any_batch(void **state)
     att_predictions_free(pairs);
 }
 
+/* Of the uncalibrated ones: the temperatures of the models do not matter. */
 static void an_ensemble_has_the_mean_of_the_probabilities(void **state)
 {
     (void)state;
@@ -155,7 +156,10 @@ static void an_ensemble_has_the_mean_of_the_probabilities(void **state)
                                            .ensemble_count = 1 };
     att_predictions *one = classify(trained.model, lines, LINES, NULL);
     att_predictions *two = classify(other.model, lines, LINES, NULL);
+    trained.model->temperature = 2;
+    other.model->temperature = 0.5;
     att_predictions *both = classify(trained.model, lines, LINES, &options);
+    trained.model->temperature = other.model->temperature = 1;
     for (size_t i = 0; i < LINES; i++)
         for (int64_t k = 0; att_predictions_get(one, i)->label >= 0 && k < 3; k++) {
             double mean = (att_predictions_get(one, i)->probabilities[k] +

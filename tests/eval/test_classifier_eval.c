@@ -36,6 +36,20 @@ static att_classifier_eval *evaluate(const att_eval_options *options)
     return scores;
 }
 
+static void the_uncalibrated_loss_is_that_at_temperature_1(void **state)
+{
+    (void)state;
+    att_classifier_eval *plain = evaluate(NULL);
+    trained.model->temperature = 2;
+    att_classifier_eval *calibrated = evaluate(NULL);
+    trained.model->temperature = 1;
+    assert_true(plain->uncalibrated_loss == plain->loss);
+    assert_true(fabs(calibrated->loss - plain->loss) > 1e-3);
+    assert_true(fabs(calibrated->uncalibrated_loss - plain->loss) < 1e-6);
+    att_classifier_eval_free(plain);
+    att_classifier_eval_free(calibrated);
+}
+
 static void the_counts_are_those_of_the_predictions(void **state)
 {
     (void)state;
@@ -228,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_counts_are_those_of_the_predictions),
+        cmocka_unit_test(the_uncalibrated_loss_is_that_at_temperature_1),
         cmocka_unit_test(an_interval_holds_the_accuracy),
         cmocka_unit_test(without_a_file_the_validation_data_is_used),
         cmocka_unit_test(data_that_cannot_be_evaluated_is_refused),

@@ -63,6 +63,8 @@ def make_texts() -> None:
     write("lines.txt", SENTENCES[:2] + ["", "the unknown dog"])
     write("string.txt", ["abc"])
     write("labels.tsv", [f"{line}\t{'good' if i % 2 else 'bad'}" for i, line in enumerate(SENTENCES)])
+    write("tags.conll", [f"{word} {'B' if j else 'O'}" if word else "" for line in SENTENCES
+                         for j, word in enumerate(line.split() + [""])])
     write("text.txt", [f'{line} "{line}" (a) {i}.' for i, line in enumerate(SENTENCES)])
     write("long.txt", [f'{line} "{line}" ({i})' for i in range(10) for line in SENTENCES])
     write("captions.tsv", [f"{i % 4}\t{line}" for i, line in enumerate(SENTENCES)])
@@ -145,6 +147,7 @@ TRAINED = {
     "lm-transformer": f"lm --train IN/text.txt {TRANSFORMER} --sequence-length 8 {SHORT}",
     "classifier": f"classify --train IN/labels.tsv --valid-fraction 0.3 {RNN} --pool attention {SHORT}",
     "cnn": f"classify --train IN/labels.tsv --valid-fraction 0.3 --architecture cnn --hidden-size 3 --embedding-size 4 {SHORT}",
+    "tagger": f"tag --train IN/tags.conll --valid-fraction 0.3 {RNN} --crf --char-features cnn --char-size 3 {SHORT}",
     "caption": f"caption --train IN/captions.tsv --features IN/features.npy --valid IN/captions.tsv {RNN} {SHORT}",
     "shapes": f"shapes --train-count 4 --valid-count 2 {RNN} --conv-channels 2 {SHORT}",
 }
@@ -201,11 +204,13 @@ def all_scenes() -> list[Scene]:
         Scene("run-lm-sample", f"run {model('lm-transformer')} --prompt the --sample --seed 3 --max-new-tokens 8"),
         Scene("run-llama", f"run {model('llama')} --prompt a --max-new-tokens 4"),
         Scene("run-classifier", f"run {model('classifier')} --json --attention", stdin="lines.txt"),
+        Scene("run-tagger", f"run {model('tagger')} --json", stdin="lines.txt"),
         Scene("run-caption", f"run {model('caption')} IN/features.npy --max-output-length 4"),
         Scene("run-encoder", f"run {model('encoder')} IN/photo.jpg", large=True, needs="image"),
         Scene("eval-seq2seq", f"eval {model('transformer')} IN/pairs.tsv --max-output-length 6 --bootstrap-samples 20"),
         Scene("eval-lm", f"eval {model('lm')} IN/text.txt --json"),
         Scene("eval-classifier", f"eval {model('classifier')} IN/labels.tsv"),
+        Scene("eval-tagger", f"eval {model('tagger')} IN/tags.conll"),
         Scene("eval-caption", f"eval {model('caption')} IN/captions.tsv --features IN/features.npy --max-output-length 4"),
         Scene("eval-files", "eval --hyp IN/lines.txt --ref IN/lines.txt --bootstrap-samples 20"),
         Scene("score-seq2seq", f"score {model('words')} IN/pairs.tsv --json"),
@@ -214,6 +219,7 @@ def all_scenes() -> list[Scene]:
         Scene("show-heads", f"show {model('transformer')} dog --heads --svg map.svg --max-output-length 6"),
         Scene("show-png", f"show {model('rnn')} abc --png map.png", large=True, needs="rsvg"),
         Scene("show-classifier", f"show {model('classifier')} dog --svg map.svg"),
+        Scene("show-tagger", f"show {model('tagger')} dog --svg map.svg"),
         Scene("show-caption", f"show {model('shapes')} --svg map.svg --image-index 1 --max-output-length 4"),
         Scene("show-cell", f"show {model('lm')} abc --cell 1:1"),
         Scene("show-gradients", f"show {model('lm')} abcd --gradients"),

@@ -377,8 +377,9 @@ static void a_model_is_imported_with_the_vocabularies_of_its_folder(void **state
     assert_int_equal(import_folder(&bundle, folder, NULL, &err), ATT_BAD_INPUT);
     assert_non_null(strstr(err.place, "/target_vocabulary.txt"));
     write_file(folder, files[2], CT2_TARGET_WORDS, strlen(CT2_TARGET_WORDS));
-    for (int i = 0; i < 2; i++) {
-        if (import_folder(&bundle, folder, i == 0 ? "space" : "char", &err) != ATT_OK)
+    static const char *const tokens[] = { "space", "char", "codepoint" };
+    for (int i = 0; i < 3; i++) {
+        if (import_folder(&bundle, folder, tokens[i], &err) != ATT_OK)
             fail_msg("%s", err.message);
         att_string file = { 0 };
         att_model *loaded;
@@ -390,7 +391,7 @@ static void a_model_is_imported_with_the_vocabularies_of_its_folder(void **state
         att_bundle_free(bundle);
     }
     assert_int_equal(import_folder(&bundle, folder, "bpe", &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "tokens is 'bpe', expected space or char");
+    assert_string_equal(err.message, "tokens is 'bpe', expected space, char or codepoint");
     write_file(folder, files[3], CT2_SOURCE_WORDS, strlen(CT2_SOURCE_WORDS));
     assert_int_equal(import_folder(&bundle, folder, NULL, &err), ATT_BAD_INPUT);
     assert_non_null(strstr(err.place, "/shared_vocabulary.txt")); /* not of the target's size */

@@ -20,9 +20,10 @@ typedef struct setting_pair {
 
 /* Every variant of the seq2seq architectures. Each row lists the settings that differ from a
  * bidirectional LSTM of one layer with dot attention at the output. Ended by a NULL name. */
+enum { MAX_VARIANT_SETTINGS = 10 };
 typedef struct variant {
     const char *name;
-    setting_pair set[10];
+    setting_pair set[MAX_VARIANT_SETTINGS];
 } variant;
 
 #define TRANSFORMER                                                                                \

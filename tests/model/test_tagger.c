@@ -1,6 +1,6 @@
 /* Every variant of taggers: each one learns, its gradient is right, and training and tagging
  * compute the same bits in any batch, on any instruction set and with any number of threads. */
-#include "model/classifier_help.h"
+#include "model/tagger_help.h"
 
 #include "base/cpu.h"
 #include "model/tagger.h"
@@ -32,54 +32,6 @@ static const variant tag_variants[] = {
 
 #define EACH_VARIANT(row) for (const variant *row = tag_variants; row->name; row++)
 
-/* The label of a letter: B-x for the first a of a run, I-x for the others; c after b is Y. */
-static const char *label_of(const char *letters, uint64_t i)
-{
-    char before = i > 0 ? letters[i - 1] : ' ';
-    if (letters[i] == 'a')
-        return before == 'a' ? "I-x" : "B-x";
-    return letters[i] == 'c' && before == 'b' ? "B-y" : "O";
-}
-
-static void write_tagged(FILE *file, uint64_t number)
-{
-    char letters[8];
-    uint64_t length = 1 + att_random_bits(7, number, 0) % 7;
-    for (uint64_t i = 0; i < length; i++)
-        letters[i] = "abc"[att_random_bits(7, number, i + 1) % 3];
-    for (uint64_t i = 0; i < length; i++)
-        fprintf(file, "%c\tx\t%s\n", letters[i], label_of(letters, i));
-    fprintf(file, "\n");
-}
-
-static void tag_scene_of(scene *s, const variant *row)
-{
-    static const setting_pair small[] = {
-        { "hidden-size", "12" },     { "embedding-size", "6" }, { "valid-fraction", "0.2" },
-        { "learning-rate", "0.02" }, { "dropout", "0" },        { "word-dropout", "0" },
-        { "max-length", "10" },      { "batch-tokens", "100" },
-    };
-    char path[] = "/tmp/attend-tag-XXXXXX";
-    att_error err = { 0 };
-    int made = mkstemp(path);
-    FILE *file = made >= 0 ? fdopen(made, "w") : NULL;
-    assert_non_null(file);
-    for (uint64_t i = 0; i < 80; i++)
-        write_tagged(file, i);
-    assert_int_equal(fclose(file), 0);
-    *s = (scene){ 0 };
-    assert_int_equal(att_settings_new(&s->settings, "tag", NULL), ATT_OK);
-    scene_set(s, "train", path);
-    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        scene_set(s, small[i].key, small[i].value);
-    for (size_t i = 0; i < sizeof row->set / sizeof *row->set && row->set[i].key; i++)
-        scene_set(s, row->set[i].key, row->set[i].value);
-    if (att_data_load(&s->data, s->settings, &err) != ATT_OK)
-        fail_msg("%s", err.message);
-    unlink(path);
-    scene_build(s);
-}
-
 /* ---- learning */
 
 static void every_parameter_of_every_variant_gets_a_gradient(void **state)
@@ -88,7 +40,7 @@ static void every_parameter_of_every_variant_gets_a_gradient(void **state)
     EACH_VARIANT(row)
     {
         scene s;
-        tag_scene_of(&s, row);
+        tag_scene_new(&s, row->set);
         scene_learn(&s, 1, NULL);
         scene_backward(&s, att_batches_get(s.batches, 0), NULL);
         const att_params *params = &s.model->params;
@@ -109,7 +61,7 @@ static void every_variant_learns(void **state)
     EACH_VARIANT(row)
     {
         scene s;
-        tag_scene_of(&s, row);
+        tag_scene_new(&s, row->set);
         double before = scene_learn(&s, 1, NULL), after = scene_learn(&s, 40, NULL);
         if (!(after < 0.4 * before))
             fail_msg("%s: loss %g at first, %g after 40 epochs", row->name, before, after);
@@ -136,7 +88,7 @@ static void the_gradient_points_where_the_loss_rises(void **state)
     EACH_VARIANT(row)
     {
         scene s;
-        tag_scene_of(&s, row);
+        tag_scene_new(&s, row->set);
         scene_learn(&s, 3, NULL);
         const att_batch *batch = att_batches_get(s.batches, 0);
         scene_backward(&s, batch, NULL);
@@ -171,7 +123,7 @@ static void a_sentence_has_the_same_bits_alone_and_in_a_batch(void **state)
     {
         scene s;
         att_tape *single;
-        tag_scene_of(&s, row);
+        tag_scene_new(&s, row->set);
         scene_learn(&s, 2, NULL);
         assert_int_equal(att_tape_new(&single, &s.model->params, NULL), ATT_OK);
         att_batches_start_sequential(s.batches); /* of many lengths in one batch */
@@ -203,7 +155,7 @@ static void tagging_gives_the_probabilities_that_the_loss_is_made_of(void **stat
     EACH_VARIANT(row)
     {
         scene s;
-        tag_scene_of(&s, row);
+        tag_scene_new(&s, row->set);
         scene_learn(&s, 3, NULL);
         const att_batch *batch = att_batches_get(s.batches, 0);
         const att_sources sources = att_batch_sources(batch);
@@ -239,7 +191,7 @@ static void a_label_that_the_model_lacks_has_neither_loss_nor_gradient(void **st
     (void)state;
     for (size_t v = 0; v < 4; v += 3) { /* softmax and CRF */
         scene s;
-        tag_scene_of(&s, &tag_variants[v]);
+        tag_scene_new(&s, tag_variants[v].set);
         att_batch batch = *att_batches_get(s.batches, 0);
         int32_t labels[256];
         size_t count = (size_t)(batch.rows * batch.target_length);
@@ -275,7 +227,7 @@ static uint64_t hash_of_run(const variant *row)
     assert_true(given + 2 <= sizeof dropped.set / sizeof *dropped.set);
     dropped.set[given] = (setting_pair){ "dropout", "0.3" };
     dropped.set[given + 1] = (setting_pair){ "word-dropout", "0.3" };
-    tag_scene_of(&s, &dropped);
+    tag_scene_new(&s, dropped.set);
     const att_loss_options loss_options = { .seed = 2, .step = 9 };
     scene_learn(&s, 2, &loss_options);
     uint64_t hash =

@@ -151,7 +151,7 @@ static void a_number_fits_its_cell(void **state)
     };
     char text[ATT_NUMBER_SIZE];
     for (size_t i = 0; i < ATT_COUNT(cells); i++) {
-        att_map_number(text, cells[i].value, &cells[i].scale, 4, cells[i].room);
+        att_map_number(text, cells[i].value, &cells[i].scale, 2, cells[i].room);
         assert_string_equal(text, cells[i].text);
     }
 }

@@ -126,6 +126,11 @@ static void a_comparison_names_the_first_array_and_element_that_differ(void **st
           "all 6 elements agree exactly; in the file, but not in the sheet: 'm.weights'" },
         { "compare X \"cube.npy\" within 1", false, "X",
           "the shapes differ: found 3 × 2, the file's array is [2, 3, 4]" },
+        { "compare [20 21 22 23] \"cube.npy\" at 2 3 within 0", true, NULL,
+          "all 4 elements agree exactly" },
+        { "compare [1 2 3 4] \"cube.npy\" at 1 1 within 1 %", false, "[1 2 3 4]",
+          "element [1,1] is 1, expected 0: off by 1, allowed 0; 4 of 4 elements are out of "
+          "tolerance" },
         { "compare X[1] \"row.npy\" within 1", false, "X[1]",
           "the shapes differ: found 1 × 2, the file's array is [3]" },
     };
@@ -206,6 +211,10 @@ static void errors_of_load_and_compare_point_at_their_place(void **state)
           "dimensions" },
         { "v = load \"cube.npy\" at 3", 24,
           "index 3 is out of range: dimension 1 of the array has size 2" },
+        { "compare 1 \"cube.npy\" at 3 within 1", 25,
+          "index 3 is out of range: dimension 1 of the array has size 2" },
+        { "compare 1 \"heads.safetensors\" at 1 within 1", 34,
+          "'at' needs one array: expected its name in quotes after the file" },
         { "v = load \"cube.npy\" at 1 0", 26,
           "index 0 is out of range: dimension 2 of the array has size 3" },
         { "v = load \"cube.npy\" at 1.5", 24,

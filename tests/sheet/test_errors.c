@@ -31,6 +31,14 @@ static const struct bad_sheet {
     { "x = f(1, 2\ny = 3", 1, 6, "this '(' is not closed: expected ')', found 'y' on line 2" },
     { "x = [1 2)", 1, 9, "expected a blank, ',', ';' or ']' after the element, found ')'" },
     { "x = {1, 2", 1, 5, "this '{' is not closed: expected '}', found the end of the sheet" },
+    { "x = [[1, 2], [3, 4]]", 1, 5,
+      "rows in brackets of their own, as in NumPy: expected ';' between rows, [1 2; 3 4], and no "
+      "brackets around what stands side by side, [1 2 3 4]" },
+    { "x = [1 2]\ny = x^T", 2, 7, "unknown name 'T': a transpose is written A'" },
+    { "x = [1 2]\ny = x.T", 2, 7, "found '.T': a transpose is written x'" },
+    { "x = [1 2]\ny = attention(x, x, x, score = Bahdanau)", 2, 32,
+      "score takes dot, scaled, general, additive, concat, gaussian, cosine or location, found "
+      "'Bahdanau': did you mean 'additive'?" },
     { "x = {}", 1, 6, "expected a number, a name or a bracket, found '}'" },
 
     /* Expressions */
@@ -167,6 +175,18 @@ static const struct bad_sheet {
     { "x = 1\nExpect x = 3", 2, 1,
       "unknown statement 'Expect': did you mean 'expect'? (text that looks like a statement starts "
       "with '>')" },
+    { "x = 1\n1. expect x = 3", 2, 1,
+      "a claim that nobody checks: expected 'expect … = …' at the start of a line, or '> …' for "
+      "text" },
+    { "x = 1\nassert x = 3", 2, 1,
+      "a claim that nobody checks: expected 'expect … = …' at the start of a line, or '> …' for "
+      "text" },
+    { "x = 1\nexpect x = 1 within 1 % of it", 2, 25,
+      "expected the end of the line behind '%' (a comment behind a tolerance starts with '#'), "
+      "found 'of'" },
+    { "x = 50%", 1, 7,
+      "found '%', which starts a comment: expected a blank before and a text behind it (a "
+      "percentage can only be a tolerance: 'within 1 %')" },
     { "expectt error softmax([1 2])", 1, 1,
       "unknown statement 'expectt': did you mean 'expect'? (text that looks like a statement "
       "starts with '>')" },

@@ -277,7 +277,7 @@ static void each_kind_of_line_is_distinguished(void **state)
         { "3 queries attend 4 keys", ATT_STEP_PROSE, "3 queries attend 4 keys" },
         { "2. The second step", ATT_STEP_PROSE, "2. The second step" },
         { "\"Let's go\" means Vamos", ATT_STEP_PROSE, "\"Let's go\" means Vamos" },
-        { "Expect nothing = nothing", ATT_STEP_PROSE, "Expect nothing = nothing" },
+        { "Expect nothing of nothing", ATT_STEP_PROSE, "Expect nothing of nothing" },
         { "well-known", ATT_STEP_PROSE, "well-known" },
         { "and/or", ATT_STEP_PROSE, "and/or" },
         { "Therefore", ATT_STEP_PROSE, "Therefore" },

@@ -327,8 +327,10 @@ static void every_allocation_of_libzip_may_fail(void **state)
             assert_message(err.message, "is not a valid .npz file: Not a zip archive", "no memory");
         assert_int_equal(att_alloc_live(), live);
     }
-    assert_true(n > 30);
     att_string_free(&file);
+    if (calls == 0) /* valgrind has put its own malloc() in the place of ours */
+        skip();
+    assert_true(n > 30);
 }
 #endif
 

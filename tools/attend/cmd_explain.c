@@ -223,7 +223,7 @@ static att_status make_documents(att_string *out, output_list *files, const shee
 static att_status make_drawings(output_list *files, const sheet_list *sheets, const settings *set,
                                 att_error *err)
 {
-    const drawing_files asked = { set->svg, set->png, set->pdf, set->scale };
+    const drawing_files asked = { set->svg, set->png, set->pdf, set->scale, 0 };
     const att_map **maps;
     size_t count;
     if (!drawing_files_any(&asked))
@@ -327,7 +327,7 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
         return code;
     const char *wrong = conflict(&set);
     if (!wrong)
-        wrong = drawing_files_conflict(&(drawing_files){ set.svg, set.png, set.pdf, set.scale });
+        wrong = drawing_files_conflict(&(drawing_files){ set.svg, set.png, set.pdf, set.scale, 0 });
     if (!wrong)
         wrong = bad_names(args, operands);
     if (!wrong && set.input && operands != 1)

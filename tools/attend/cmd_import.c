@@ -16,7 +16,7 @@ const char import_details[] =
     "and info. Unsupported content (a version, a tensor, a quantization) is reported by name, and "
     "nothing is written.\n";
 
-static const char *const token_choices[] = { "space", "char", NULL };
+static const char *const token_choices[] = { "space", "char", "codepoint", NULL };
 
 #define ROW(NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ...)                                     \
     OPTION_ROW(settings, NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
@@ -24,7 +24,7 @@ static const char *const token_choices[] = { "space", "char", NULL };
 const option import_options[] = {
     ROW("output", 'o', STRING, output, "FILE", "output model file; required"),
     ROW("tokens", 0, CHOICE, tokens, "HOW",
-        "tokenization of a line: space (whitespace-separated) or char (characters)",
+        "tokenization of a line: whitespace-separated, characters or code points",
         .choices = token_choices),
     ROW("tokenizer", 0, STRING, tokenizer, "FILE",
         "tokenizer file, if it is not in the folder of the weights"),

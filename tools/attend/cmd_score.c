@@ -24,7 +24,7 @@ const option score_options[] = {
         "10 times the max-length it was trained with)",
         .min = 1, .max = 1e9, .model_types = TYPES_READ_LINES),
     DECODING_ROW(score_settings, "ensemble", STRING, ensemble, "MODELS",
-                 "further models of the ensemble, separated by commas"),
+                 "further models of the ensemble, separated by commas", .is_list = true),
     { 0 },
 };
 

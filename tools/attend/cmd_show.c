@@ -49,7 +49,7 @@ const option show_options[] = {
         "plot the gradient flow of an RNN language model: the norm of the gradient of the last "
         "loss at every earlier state"),
     ROW("compare", 0, STRING, compare, "MODELS",
-        "with --gradients: further models to plot beside it, separated by commas"),
+        "with --gradients: further models to plot beside it, separated by commas", .is_list = true),
     ROW("json", 0, FLAG, json, NULL,
         "with --cell or --gradients: print the values as a JSON object"),
     ROW("svg", 0, STRING, svg, "FILE", "write the figure as SVG"),
@@ -97,7 +97,7 @@ static model_function *const gradient_functions[ATT_MODEL_TYPES] = { show_gradie
 
 drawing_files show_drawing_files(const show_settings *set)
 {
-    return (drawing_files){ set->svg, set->png, set->pdf, set->scale };
+    return (drawing_files){ set->svg, set->png, set->pdf, set->scale, output_digits(set->digits) };
 }
 
 static att_status check_paths(const show_settings *set, const char *path, const char *input,

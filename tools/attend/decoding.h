@@ -80,7 +80,7 @@ extern const char *const length_norm_choices[], *const beam_stop_choices[];
         DECODING_ROW(TYPE, "seed", INTEGER, seed, "N", "with --sample: random seed", .min = 0,     \
                      .max = 1e15, .model_types = WRITES),                                          \
         DECODING_ROW(TYPE, "ensemble", STRING, ensemble, "MODELS",                                 \
-                     "further models of the ensemble, separated by commas")
+                     "further models of the ensemble, separated by commas", .is_list = true)
 
 /* The message about two options that contradict each other; NULL: none do. */
 const char *decoding_conflict(const decoding_options *options);

@@ -138,22 +138,32 @@ att_status drawing_files_draw(output_list *files, const drawing_source *figures,
     return status;
 }
 
-static att_status map_svg(att_string *out, const void *map, bool flat, att_error *err)
+typedef struct map_figure {
+    const att_map *map;
+    int digits;
+} map_figure;
+
+static att_status map_svg(att_string *out, const void *object, bool flat, att_error *err)
 {
+    const map_figure *figure = object;
     att_render_options options = output_format(ATT_FORMAT_SVG);
     options.flat = flat;
-    return att_map_render(out, map, &options, err);
+    options.digits = figure->digits;
+    return att_map_render(out, figure->map, &options, err);
 }
 
 att_status drawing_files_draw_maps(output_list *files, const att_map *const *maps, size_t count,
                                    const drawing_files *asked, att_error *err)
 {
-    drawing_source *figures = calloc(count + 1, sizeof *figures);
-    if (!figures)
-        return error_memory(err);
-    for (size_t i = 0; i < count; i++)
-        figures[i] = (drawing_source){ "map", map_svg, maps[i] };
-    att_status status = drawing_files_draw(files, figures, count, asked, err);
+    drawing_source *sources = calloc(count + 1, sizeof *sources);
+    map_figure *figures = calloc(count + 1, sizeof *figures);
+    for (size_t i = 0; sources && figures && i < count; i++) {
+        figures[i] = (map_figure){ maps[i], asked->digits };
+        sources[i] = (drawing_source){ "map", map_svg, &figures[i] };
+    }
+    att_status status = sources && figures ? drawing_files_draw(files, sources, count, asked, err)
+                                           : error_memory(err);
+    free(sources);
     free(figures);
     return status;
 }

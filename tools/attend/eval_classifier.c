@@ -20,7 +20,10 @@ static void print_summary(const att_classifier_eval *scores)
         printf(" (%.2f to %.2f)", 100 * scores->accuracy_interval.low,
                100 * scores->accuracy_interval.high);
     printf("\n%-20s %.2f %%\n", "macro F1", 100 * scores->macro_f1);
-    printf("%-20s %.4f\n", "loss", scores->loss);
+    printf("%-20s %.4f", "loss", scores->loss);
+    if (!isnan(scores->uncalibrated_loss))
+        printf(" (%.4f uncalibrated, as in training)", scores->uncalibrated_loss);
+    putchar('\n');
     printf("%-20s %.2f %%\n", "calibration error", 100 * scores->calibration_error);
 }
 

@@ -169,6 +169,9 @@ static exit_code set_string(parser *p, const option *row, const char *value)
         return report_usage(p->verb, "--%s expects %s, but it is empty", row->name,
                             row->placeholder);
     if (row->type == OPTION_STRING) {
+        if (row->is_list && *(const char **)member(p, row))
+            return report_usage(p->verb, "--%s is given twice; separate %s by commas", row->name,
+                                row->placeholder);
         *(const char **)member(p, row) = value;
         return EXIT_DONE;
     }

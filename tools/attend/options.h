@@ -33,6 +33,7 @@ typedef struct option {
     double min, max;            /* range of a number */
     const char *const *choices; /* NULL-ended, or NULL */
     bool allow_empty;           /* the string may be empty */
+    bool is_list;               /* the string is a list separated by commas: given once */
     unsigned model_types;       /* TYPE_… bits of the model types it applies to; 0: all */
     const att_setting *setting; /* the row of an OPTION_SETTING */
 } option;

@@ -46,6 +46,26 @@ static att_status load_stdin(att_sheet **out, att_error *err)
     return status;
 }
 
+/* Whether a file that is no sheet is a model. */
+static bool is_model(const char *path)
+{
+    att_model *model;
+    bool loaded = att_model_load(&model, path, NULL) == ATT_OK;
+    att_model_free(model);
+    return loaded;
+}
+
+static att_status load_sheet(att_sheet **out, const char *path, att_error *err)
+{
+    att_status status = att_sheet_load(out, path, err);
+    if (status != ATT_BAD_INPUT || !is_model(path))
+        return status;
+    *err = (att_error){ 0 };
+    return error_set(err, ATT_BAD_INPUT, path,
+                     "is a model, not a worksheet; --input TEXT explains one of its attention "
+                     "heads on a line");
+}
+
 exit_code sheets_load(sheet_list *out, char *const *names, int count)
 {
     att_error err = { 0 };
@@ -56,7 +76,7 @@ exit_code sheets_load(sheet_list *out, char *const *names, int count)
     for (int i = 0; i < count && worst < EXIT_SYSTEM; i++) {
         att_sheet **sheet = &out->sheets[out->count++];
         att_status status =
-            is_stdin(names[i]) ? load_stdin(sheet, &err) : att_sheet_load(sheet, names[i], &err);
+            is_stdin(names[i]) ? load_stdin(sheet, &err) : load_sheet(sheet, names[i], &err);
         if (status != ATT_OK)
             worst = worse(worst, report(status, &err));
     }

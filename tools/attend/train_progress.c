@@ -99,8 +99,8 @@ static void classifier_log(FILE *log, const att_validation *row)
 
 static void classifier_end(const att_validation *best)
 {
-    printf("accuracy %.2f %%, loss %.4f (epoch %lld)\n", 100 * best->accuracy, best->loss,
-           (long long)best->epoch);
+    printf("accuracy %.2f %%, loss %.4f before calibration (epoch %lld)\n", 100 * best->accuracy,
+           best->loss, (long long)best->epoch);
 }
 
 static void caption_end(const att_validation *best)

@@ -222,7 +222,7 @@ _attend_value() {
     'cells --top') ;;
     'cells --color') _attend_words 'auto always never' ;;
     'import --output' | 'import -o') _attend_files '' ;;
-    'import --tokens') _attend_words 'space char' ;;
+    'import --tokens') _attend_words 'space char codepoint' ;;
     'import --tokenizer') _attend_files '' ;;
     'features --output' | 'features -o') _attend_files '' ;;
     'features --targets') _attend_files '' ;;

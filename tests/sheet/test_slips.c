@@ -1,0 +1,210 @@
+/* A slip of the pen cannot make a check vanish: a line that was meant as a claim is checked, or is
+ * an error; and what is plainly text stays text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "attend.h"
+#include "base/minmax.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Claims about x = 3 and w = [0.2 0.8]. They are wrong, so that one that is checked fails. */
+static const char *const slips[] = {
+    "expect x = 4",
+    "Expect x = 4",
+    "EXPECT x = 4",
+    "expct x = 4",
+    "expcet x = 4",
+    "expects x = 4",
+    "expected x = 4",
+    "exepct x = 4",
+    "expext x = 4",
+    "ecpect x = 4",
+    "xpect x = 4",
+    "expect that x = 4",
+    "Expect that x = 4",
+    "expect: x = 4",
+    "Expect: x = 4",
+    "expect not x = 3",
+    "Expect not x = 3",
+    "expect error x",
+    "Expect error x",
+    "1. expect x = 4",
+    "1) expect x = 4",
+    "(a) expect x = 4",
+    "a) expect x = 4",
+    "- expect x = 4",
+    "* expect x = 4",
+    "• expect x = 4",
+    "Q1: expect x = 4",
+    "Then expect x = 4",
+    "We expect x = 4",
+    "so we expect that x = 4",
+    "We expct x = 4",
+    "1. expct x = 4",
+    "1. Expext x = 4",
+    "assert x = 4",
+    "assert x == 4",
+    "Assert x = 4",
+    "assert(x == 4)",
+    "check x = 4",
+    "Check that x = 4",
+    "verify x = 4",
+    "Verify: x = 4",
+    "ensure x = 4",
+    "confirm that x = 4",
+    "test x = 4",
+    "claim x = 4",
+    "expect x == 4",
+    "expect x=4",
+    "expect x = 4%",
+    "expect x = 3.9 within 1%",
+    "expect x = 3.9 within 1 %",
+    "expect x = 3.9 within 1% # a note",
+    "expect x = 3.9 within 1 % of it",
+    "expect x = 3.9 within 1%of it",
+    "expect x = 3.9 within (1%)",
+    "expect x = 3.9 within 1 percent",
+    "expect x = 3.9 Within 1",
+    "expect x = 3.9 within 0,1",
+    "expect x ≈ 4",
+    "expect x = 4 ± 0.5",
+    "expect x ~ 4",
+    "expect x = 4 withn 0.5",
+    "expect x = 4 within",
+    "expect x = 4 to 2",
+    "expect x = 4 as print",
+    "expect x = 4,",
+    "expect x, 4",
+    "expect x",
+    "expect",
+    "expect (x = 4)",
+    "expect \"x = 4\"",
+    "`expect x = 4`",
+    "**expect x = 4**",
+    "_expect_ x = 4",
+    "$expect x = 4$",
+    "expect x = 4; y = 3",
+    "y = 3; expect x = 4",
+    "expect x is 4",
+    "expect x to be 4",
+    "expect x equals 4",
+    "expect w.sum = 2",
+    "expect x /= 3",
+    "expect x != 3",
+    "expect x < 2",
+    "\texpect x = 4",
+    "compare x = 4",
+    "show x = 4",
+    "plot x = 4",
+    "label x = 4",
+    "# expect x = 4",
+    "## Expect x = 4",
+    "exp ect x = 4",
+    "ex pect x = 4",
+    "expectx = 4",
+    "expect_x = 4",
+    "x expect = 4",
+    "expect x = 4",
+};
+
+static void a_claim_with_a_slip_fails_or_is_an_error(void **state)
+{
+    (void)state;
+    assert_true(ATT_COUNT(slips) > 90);
+    for (size_t i = 0; i < ATT_COUNT(slips); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\n", slips[i]);
+        att_status status = att_sheet_read(&sheet, text, strlen(text), "slip.att", ".", &err);
+        if (status == ATT_OK && att_sheet_failures(sheet) == 0)
+            fail_msg("not checked: %s", slips[i]);
+        if (status != ATT_OK) {
+            assert_int_equal(status, ATT_BAD_INPUT);
+            assert_int_equal(err.line, 3);
+        }
+        att_sheet_free(sheet);
+    }
+}
+
+static const char *const prose[] = {
+    "Expect the weights to add up to 1",
+    "We expect a row for each query",
+    "Check that the rows add up to one",
+    "Test: which of them is larger?",
+    "all rows except the first",
+    "Verify the result with a calculator",
+    "The test set has 3 lines",
+    "An assertion is a claim",
+    "Checks are counted at the end",
+    "1. The scores",
+    "a) the weights",
+    "Nobody expects a sum of 2",
+    "# What to expect",
+    "## Checking the weights",
+    "Expected values are printed",
+    "Here w = softmax(x) in short",
+    "We expect (as in the handout) three weights",
+    "for all inputs except one",
+};
+
+static void text_about_claims_is_text(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(prose); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\n", prose[i]);
+        if (att_sheet_read(&sheet, text, strlen(text), "text.att", ".", &err) != ATT_OK)
+            fail_msg("%s: %s", prose[i], err.message);
+        assert_int_equal(att_sheet_checks(sheet), 0);
+        att_sheet_free(sheet);
+    }
+}
+
+static void a_percentage_is_a_tolerance_relative_to_the_expected_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *claim;
+        size_t failures;
+    } cases[] = {
+        { "expect 101 = 100 within 1%", 0 },
+        { "expect 101.1 = 100 within 1%", 1 },
+        { "expect 101 = 100 within 1 %  # a note", 0 },
+        { "expect 99 = 100 within .5 * 2 %", 0 },
+        { "expect [-99 0] = [-100 0] within 1 %", 0 },
+        { "expect 0.001 = 0 within 1 %", 1 },
+        { "expect inf = inf within 1 %", 0 },
+        { "expect not 102 = 100 within 1 %", 0 },
+        { "expect 3 = 3 % a hidden comment", 0 },
+    };
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
+        att_sheet *sheet;
+        att_error err = { 0 };
+        if (att_sheet_read(&sheet, cases[i].claim, strlen(cases[i].claim), "a.att", ".", &err) !=
+            ATT_OK)
+            fail_msg("%s: %s", cases[i].claim, err.message);
+        assert_int_equal(att_sheet_checks(sheet), 1);
+        if (att_sheet_failures(sheet) != cases[i].failures)
+            fail_msg("%s", cases[i].claim);
+        att_sheet_free(sheet);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_claim_with_a_slip_fails_or_is_an_error),
+        cmocka_unit_test(text_about_claims_is_text),
+        cmocka_unit_test(a_percentage_is_a_tolerance_relative_to_the_expected_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1138,7 +1138,8 @@ typedef struct att_eval_options {
 typedef struct att_seq2seq_eval {
     size_t size;
     int64_t lines, tokens;   /* tokens of the references */
-    double exact_match;      /* lines whose output equals the reference in every token */
+    double exact_match;      /* lines whose output equals the reference in every token, or that of
+                                another line with the same source */
     double token_accuracy;   /* tokens predicted under teacher forcing; end tokens included */
     double token_error_rate; /* insertions, deletions and substitutions per reference token */
     double word_error_rate;  /* the same in words, where tokens are not words */
@@ -1146,6 +1147,7 @@ typedef struct att_seq2seq_eval {
     att_interval exact_match_interval, token_accuracy_interval, token_error_rate_interval,
         word_error_rate_interval, perplexity_interval; /* NaN without bootstrap resamples */
     int64_t truncated_outputs;                         /* cut at the maximum output length */
+    int64_t several_targets;                           /* sources with more than one target */
 } att_seq2seq_eval;
 
 /* Evaluates on the pairs of a file (source<TAB>target lines; "-": standard input), or if `path` is
@@ -1246,6 +1248,40 @@ ATT_API const att_span_type_metrics *att_tagger_eval_type(const att_tagger_eval 
 /* Appends an evaluation as one line of JSON; docs/metrics.md lists the keys. */
 ATT_API att_status att_tagger_eval_json(att_string *out, const att_tagger_eval *eval,
                                         att_error *err);
+
+/* Paired significance: two systems on the same lines, metric by metric. p-values are those of
+ * sacreBLEU's paired tests: bootstrap resampling and approximate randomization (docs/metrics.md).
+ */
+typedef struct att_comparison_row {
+    const char *name, *title; /* "exact_match", "exact match": as in the evaluation of one model */
+    bool lower_is_better;
+    bool is_rate;           /* between 0 and 1; text metrics are of 100 */
+    double baseline, value; /* the scores of the baseline and of the other system */
+    double baseline_mean, baseline_margin, mean, margin; /* of bootstrap resamples: 95 % are in
+                                                            mean ± margin */
+    double bootstrap_p, randomization_p;
+} att_comparison_row;
+typedef struct att_comparison att_comparison;
+/* Compares `model`, with the ensemble of the decoding options, with `baseline`, or with the
+ * ensemble of `baseline_count` models, on the same data: seq2seq and caption models, classifiers
+ * and taggers. A metric is left out where the models split the targets into different tokens. The
+ * resamples of metric_options (0: 1000) are those of the bootstrap; the randomization makes ten
+ * times as many trials. The rest is as in att_model_evaluate_seq2seq(). */
+ATT_API att_status att_models_compare(att_comparison **out, const att_model *model,
+                                      att_model *const *baseline, size_t baseline_count,
+                                      const char *path, const att_eval_options *options,
+                                      att_string *notes, att_error *err);
+/* Compares two files of hypotheses by text metrics, as att_metrics_score_files() scores one. */
+ATT_API att_status att_metrics_compare_files(att_comparison **out, const char *const *names,
+                                             size_t count, const char *hypotheses,
+                                             const char *baseline, const char *const *references,
+                                             size_t reference_count,
+                                             const att_metric_options *options, att_error *err);
+ATT_API void att_comparison_free(att_comparison *comparison);
+ATT_API int64_t att_comparison_lines(const att_comparison *comparison);
+/* NULL past the last. */
+ATT_API const att_comparison_row *att_comparison_get(const att_comparison *comparison,
+                                                     size_t index);
 
 /* ---------------------------------------------------------------- 12. Inside a model */
 /* Where a Transformer attends: encoder self-attention, decoder self-attention, cross attention. */
@@ -1445,6 +1481,9 @@ ATT_API att_status att_training_model(att_model **out, att_training *training, a
 ATT_API att_model_type att_training_model_type(const att_training *training);
 ATT_API int64_t att_training_steps(const att_training *training);
 ATT_API bool att_training_finished(const att_training *training);
+/* Appends a line on what more training would likely bring, by the validations so far. */
+ATT_API att_status att_training_outlook(att_string *out, const att_training *training,
+                                        att_error *err);
 /* The validations so far, from 0 (NULL past the last), and the best (NULL before the first), valid
  * until the next call that trains. */
 ATT_API size_t att_training_validation_count(const att_training *training);
@@ -1453,6 +1492,36 @@ ATT_API const att_validation *att_training_best(const att_training *training);
 /* The paths of the model and the checkpoint. */
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
+
+/* A search for settings around the given ones, by successive halving: as many tries as the setting
+ * `try` says train for a part of the steps, the better half of them goes on for twice as many, and
+ * so on until the best alone has trained to its end. The first try has the given settings; those
+ * that were not given vary in the others: sizes, dropout, learning rate, batch. */
+typedef struct att_try {
+    const char *options; /* how it differs from the first: "--hidden-size 128 --dropout 0.3" */
+    int64_t steps;       /* trained */
+    double seconds;
+    const att_validation *best; /* NULL: it was not validated, for lack of time */
+} att_try;
+typedef struct att_search att_search;
+typedef struct att_search_progress {
+    int64_t index, count;  /* the try that trains, from 0, and the tries of this round */
+    int64_t round, rounds; /* from 1 */
+    const att_training_progress *training;
+} att_search_progress;
+typedef bool att_search_callback(void *context, const att_search_progress *progress);
+
+/* Searches and trains. `out` receives the best model; the files of the tries are removed. A
+ * callback that returns false, or a cancelled att_callback, ends the search with ATT_CANCELLED: the
+ * checkpoints of the tries stay, each a run that can be resumed, but the search cannot. */
+ATT_API att_status att_search_run(att_search **out, const att_settings *settings,
+                                  att_search_callback *on_event, void *context, att_error *err);
+ATT_API void att_search_free(att_search *search);
+/* The tries, the best first; NULL past the last. */
+ATT_API const att_try *att_search_get(const att_search *search, size_t index);
+/* The options of `attend train` that train the best again: "--train t.tsv --dropout 0.3 …". */
+ATT_API const char *att_search_command(const att_search *search);
+ATT_API const char *att_search_model_path(const att_search *search);
 
 /* ---------------------------------------------------------------- 14. Importing */
 typedef struct att_import_format {

@@ -46,6 +46,7 @@ typedef struct att_corpus_stats {
     char unknown_label[ATT_QUOTED_SIZE];
     int64_t unknown_label_line;
     att_tag_columns conll_columns; /* of a CoNLL file, from 1; 0: it is another */
+    int64_t several_targets;       /* sources with more than one target, where sources are linked */
 } att_corpus_stats;
 
 /* The text of a language model is one pair without a source, whose target is the whole text. */
@@ -55,7 +56,9 @@ typedef struct att_corpus {
     bool has_labels; /* targets are labels without end token: one, or one per source token. A label
                       * that the training data lacks is ATT_ID_UNK */
     int64_t *line_numbers; /* [pairs] the line of each in its file, from 1 */
-    int32_t *alignment; /* beside target.ids: index of the aligned source token, or -1; or NULL */
+    int32_t *alignment;   /* beside target.ids: index of the aligned source token, or -1; or NULL */
+    int64_t *same_source; /* [pairs] the next pair with the same source text, in a circle: a pair
+                           * that is alone is its own next; or NULL */
     char *source_words; /* source tokens as they are written, each ended by a zero byte; or NULL */
     int64_t *source_word_offsets; /* beside source.ids: the start of each in source_words */
     char *target_text; /* targets as they are in the file, each ended by a zero byte; or NULL */
@@ -108,9 +111,10 @@ typedef struct att_pair_read_options {
     uint64_t seed;         /* of that choice */
     bool read_valid;       /* read the pairs held out; else the others */
     bool keep_target_text;
-    bool keep_words; /* of tagged sentences, for character features */
-    bool is_caption; /* sources are image numbers */
-    bool has_labels; /* targets are labels */
+    bool link_sources; /* fill same_source */
+    bool keep_words;   /* of tagged sentences, for character features */
+    bool is_caption;   /* sources are image numbers */
+    bool has_labels;   /* targets are labels */
     bool is_tagged; /* a label for each source token: a CoNLL file, or lines of tokens and labels */
     att_tag_columns columns; /* of a CoNLL file */
 } att_pair_read_options;

@@ -46,7 +46,7 @@ att_status att_text_file_load(struct att_text_file *out, const char *path, att_e
         return ATT_OK;
     const att_memory_file *mounted = att_memory_file_find(path);
     if (mounted && mounted->text) {
-        out->name = mounted->name;
+        out->name = att_file_display_name(mounted->name);
         out->is_lines = mounted->is_lines;
         return att_string_append(&out->text, mounted->text, mounted->length) == ATT_OK
                    ? ATT_OK

@@ -29,10 +29,36 @@ att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_se
     return att_vocab_finalize(vocab, label ? 1 : settings->min_count, final, err);
 }
 
+att_status att_data_start_vocab(att_vocab **out, const att_data *data, const att_vocab *initial,
+                                att_tokenizer_kind kind, bool lower, att_error *err)
+{
+    return att_data_keeps_vocab(data) ? att_vocab_clone(out, initial, err)
+                                      : att_vocab_new(out, kind, lower, err);
+}
+
+att_status att_data_extend_vocab(att_vocab **vocab, const att_vocab *initial, int64_t *added,
+                                 att_error *err)
+{
+    att_vocab *extended;
+    ATT_TRY(att_vocab_clone(&extended, initial, err));
+    att_status status = att_vocab_extend(extended, *vocab, added, err);
+    att_vocab_free(status == ATT_OK ? *vocab : extended);
+    if (status == ATT_OK)
+        *vocab = extended;
+    return status;
+}
+
 att_status att_data_load(att_data *out, att_settings *settings, att_error *err)
 {
-    *out = (att_data){ .model_type = att_settings_model_type(settings) };
+    return att_data_load_initial(out, settings, NULL, err);
+}
+
+att_status att_data_load_initial(att_data *out, att_settings *settings,
+                                 const att_initial_vocabs *initial, att_error *err)
+{
+    *out = (att_data){ .model_type = att_settings_model_type(settings), .initial = initial };
     att_status status = loaders[out->model_type]->load(out, settings, err);
+    out->initial = NULL;
     if (status != ATT_OK)
         att_data_free(out);
     return status;

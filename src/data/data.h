@@ -6,8 +6,16 @@
 #include "data/corpus.h"
 #include "settings/settings.h"
 
+/* The vocabularies of a model that is fine-tuned. */
+typedef struct att_initial_vocabs {
+    const att_vocab *source, *target; /* no source vocabulary for language models and captions */
+    bool extend; /* add the new tokens of the training data, instead of leaving them unknown */
+} att_initial_vocabs;
+
 typedef struct att_data {
     att_model_type model_type;
+    const att_initial_vocabs *initial;      /* borrowed while the data are loaded; NULL: none */
+    int64_t added_source, added_target;     /* tokens by which initial vocabularies were extended */
     att_vocab *source_vocab, *target_vocab; /* the same pointer if joint; no source vocabulary
                                              * for language models and captions */
     att_corpus train, valid;
@@ -20,6 +28,10 @@ typedef struct att_data {
 /* Reads or generates the data. The same settings and files give the same data. Settings that the
  * user did not give may be chosen by them (data_choices.h). */
 att_status att_data_load(att_data *out, att_settings *settings, att_error *err);
+
+/* The same with the vocabularies of a model; NULL: with new ones. */
+att_status att_data_load_initial(att_data *out, att_settings *settings,
+                                 const att_initial_vocabs *initial, att_error *err);
 void att_data_free(att_data *data);
 
 /* Data to evaluate a model on, encoded by its vocabularies. */

@@ -132,6 +132,8 @@ static att_status read_train(att_data *out, const caption_corpus *from,
                              att_error *err)
 {
     int32_t *final = NULL;
+    if (att_data_keeps_vocab(out))
+        return read_with_final_vocab(&out->train, from, options, "train", err);
     options->counted_target = out->target_vocab;
     ATT_TRY(att_corpus_read(&out->train, &from->text, options, err));
     ATT_TRY(refuse_empty(&out->train, from, "train", err));
@@ -146,7 +148,13 @@ static att_status read_train(att_data *out, const caption_corpus *from,
     ATT_TRY(att_vocab_finalize(out->target_vocab, settings->min_count, &final, err));
     att_corpus_renumber(&out->train, NULL, final);
     att_free(final);
-    return ATT_OK;
+    if (!out->initial)
+        return ATT_OK;
+    ATT_TRY(
+        att_data_extend_vocab(&out->target_vocab, out->initial->target, &out->added_target, err));
+    options->target_vocab = out->target_vocab;
+    att_corpus_free(&out->train);
+    return read_with_final_vocab(&out->train, from, options, "train", err);
 }
 
 static att_pair_read_options read_options(const att_settings *settings, const att_vocab *numbers,
@@ -221,8 +229,9 @@ static att_status read_valid(att_corpus *out, caption_corpus *from, const att_se
 
 static att_status load_captions(att_data *out, att_settings *settings, att_error *err)
 {
-    ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
-                          settings->lowercase, err));
+    ATT_TRY(att_data_start_vocab(
+        &out->target_vocab, out, out->initial ? out->initial->target : NULL,
+        (att_tokenizer_kind)settings->target_tokens, settings->lowercase, err));
     ATT_TRY(load_train(out, settings, err));
     caption_corpus from = { 0 };
     bool held_out = splits_train(settings);

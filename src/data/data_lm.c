@@ -141,12 +141,19 @@ static att_status read_slice(att_corpus *out, const text_slice *from, const att_
 static att_status read_train(att_data *out, const text_slice *from, const att_settings *settings,
                              att_error *err)
 {
+    if (att_data_keeps_vocab(out))
+        return read_slice(&out->train, from, out->target_vocab, NULL, "train", err);
     ATT_TRY(read_slice(&out->train, from, out->target_vocab, out->target_vocab, "train", err));
     int32_t *final;
     ATT_TRY(att_data_finish_vocab(out->target_vocab, &final, settings, err));
     if (final)
         att_corpus_renumber(&out->train, NULL, final);
     att_free(final);
+    if (out->initial) {
+        ATT_TRY(att_data_extend_vocab(&out->target_vocab, out->initial->target, &out->added_target,
+                                      err));
+        final = NULL;
+    }
     if (final || att_vocab_tokenizer_kind(out->target_vocab) == ATT_TOKENIZER_BYTE)
         return ATT_OK;
     att_corpus_free(&out->train);
@@ -176,9 +183,11 @@ static att_status load_slices(att_data *out, struct att_text_file files[2],
 
 static att_status load_text(att_data *out, att_settings *settings, att_error *err)
 {
-    ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->tokens,
-                          settings->lowercase, err));
-    att_vocab_set_whole_text(out->target_vocab);
+    ATT_TRY(att_data_start_vocab(&out->target_vocab, out,
+                                 out->initial ? out->initial->target : NULL,
+                                 (att_tokenizer_kind)settings->tokens, settings->lowercase, err));
+    if (!att_data_keeps_vocab(out))
+        att_vocab_set_whole_text(out->target_vocab);
     struct att_text_file files[2] = { 0 };
     att_status status = load_slices(out, files, settings, err);
     att_string_free(&files[0].text);

@@ -21,6 +21,21 @@ extern const att_data_loader att_seq2seq_data, att_lm_data, att_classifier_data,
 att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_settings *settings,
                                  att_error *err);
 
+/* Whether the vocabularies are those of a model, so that nothing is counted. */
+static inline bool att_data_keeps_vocab(const att_data *data)
+{
+    return data->initial && !data->initial->extend;
+}
+
+/* Starts a vocabulary: a copy of `initial` where it is kept, else an empty one. */
+att_status att_data_start_vocab(att_vocab **out, const att_data *data, const att_vocab *initial,
+                                att_tokenizer_kind kind, bool lower, att_error *err);
+
+/* Replaces a vocabulary that was counted and finalized by `initial`, extended by its tokens. *added
+ * is their number. */
+att_status att_data_extend_vocab(att_vocab **vocab, const att_vocab *initial, int64_t *added,
+                                 att_error *err);
+
 /* The fraction of the training data that is validated on if no validation data are given: with
  * valid-fraction 0 all are trained on, and a sample of them is validated on. */
 #define ATT_VALID_SAMPLE 0.05

@@ -53,6 +53,19 @@ static bool has_labels(const att_settings *settings)
     return type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER;
 }
 
+static att_status extend_vocabularies(att_data *out, att_error *err)
+{
+    bool joint = out->source_vocab == out->target_vocab;
+    att_status status =
+        att_data_extend_vocab(&out->source_vocab, out->initial->source, &out->added_source, err);
+    if (joint)
+        out->target_vocab = out->source_vocab;
+    ATT_TRY(status);
+    return joint ? ATT_OK
+                 : att_data_extend_vocab(&out->target_vocab, out->initial->target,
+                                         &out->added_target, err);
+}
+
 /* Finalizes both vocabularies and the ids of the training corpus. With BPE the corpus must be
  * encoded again: only then are the tokens of a line known. */
 static att_status finish_vocabularies(att_data *out, const att_settings *settings, bool *again,
@@ -66,6 +79,10 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
                      ? att_vocab_finalize(out->target_vocab, 1, &target, err)
                      : att_data_finish_vocab(out->target_vocab, &target, settings, err);
     *again = !source || !(joint || target);
+    if (status == ATT_OK && out->initial) {
+        status = extend_vocabularies(out, err);
+        *again = true;
+    }
     if (status == ATT_OK && !*again)
         att_corpus_renumber(&out->train, source, joint ? source : target);
     att_free(source);
@@ -117,21 +134,39 @@ static att_status read_options(att_pair_read_options *out, const pair_corpora *f
     return ATT_OK;
 }
 
+/* A label cannot be unknown in training. */
+static att_status refuse_new_labels(const att_corpus *train, const char *name, att_error *err)
+{
+    if (!train->has_labels || train->stats.target.unknown_tokens == 0)
+        return ATT_OK;
+    return att_fail_at(
+        err, ATT_BAD_INPUT, name, (int)train->stats.unknown_label_line, 0, NULL,
+        "the label '%s' is not one of the model in init-from; init-vocab extend adds "
+        "it",
+        train->stats.unknown_label);
+}
+
 static att_status read_train(att_data *out, const pair_corpora *from, const att_settings *settings,
                              att_error *err)
 {
     att_pair_read_options options;
     ATT_TRY(read_options(&options, from, settings, out->source_vocab, out->target_vocab, err));
-    options.counted_source = out->source_vocab;
-    options.counted_target = out->target_vocab;
+    if (!att_data_keeps_vocab(out)) {
+        options.counted_source = out->source_vocab;
+        options.counted_target = out->target_vocab;
+    }
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     ATT_TRY(refuse_empty(&out->train, &options, name_of(&from->train), "train", err));
     bool again;
+    if (att_data_keeps_vocab(out))
+        return refuse_new_labels(&out->train, name_of(&from->train), err);
     ATT_TRY(finish_vocabularies(out, settings, &again, err));
     if (!again)
         return ATT_OK;
     att_corpus_free(&out->train);
     options.counted_source = options.counted_target = NULL;
+    options.source_vocab = out->source_vocab;
+    options.target_vocab = out->target_vocab;
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     return refuse_empty(&out->train, &options, name_of(&from->train), "train", err);
 }
@@ -143,6 +178,7 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
     att_pair_read_options options;
     ATT_TRY(read_options(&options, from, settings, source, target, err));
     options.keep_target_text = keep_text;
+    options.link_sources = att_settings_model_type(settings) == ATT_MODEL_SEQ2SEQ;
     options.read_valid = from->valid_from_train;
     if (from->valid_from_train)
         options.valid_fraction = att_data_valid_part(settings);
@@ -218,13 +254,16 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
     ATT_TRY(get_corpora(from, settings, err));
     ATT_TRY(att_data_choose_tokens(out, settings, &from->train, err));
     bool lower = settings->lowercase, labels = has_labels(settings);
-    ATT_TRY(
-        att_vocab_new(&out->source_vocab, (att_tokenizer_kind)settings->source_tokens, lower, err));
+    const att_vocab *source = out->initial ? out->initial->source : NULL;
+    const att_vocab *target = out->initial ? out->initial->target : NULL;
+    ATT_TRY(att_data_start_vocab(&out->source_vocab, out, source,
+                                 (att_tokenizer_kind)settings->source_tokens, lower, err));
     if (settings->joint)
         out->target_vocab = out->source_vocab;
     else
-        ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
-                              lower && !labels, err));
+        ATT_TRY(att_data_start_vocab(&out->target_vocab, out, target,
+                                     (att_tokenizer_kind)settings->target_tokens, lower && !labels,
+                                     err));
     ATT_TRY(read_train(out, from, settings, err));
     ATT_TRY(att_data_choose_batch(out, settings, err));
     bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU ||
@@ -251,6 +290,7 @@ static att_status read_file(att_corpus *out, const att_data_read_options *option
     ATT_TRY(file_options(&reading, options->settings, options->source_vocab, options->target_vocab,
                          err));
     reading.keep_target_text = options->keep_target_text;
+    reading.link_sources = att_settings_model_type(options->settings) == ATT_MODEL_SEQ2SEQ;
     const att_pair_files files = { .tsv = options->path };
     att_pair_text text = { 0 };
     att_status status = att_pair_text_load(&text, &files, err);

@@ -213,7 +213,7 @@ att_status att_caption_eval_outputs(att_token_metrics *metrics, const att_model 
     return status;
 }
 
-/* ---- text metrics */
+/* ---- references */
 
 /* flat[r * images + index]: caption r of an image; NULL if the image has fewer. */
 static void list_references(const char **flat, const att_corpus *corpus, const image_captions *all)
@@ -226,25 +226,23 @@ static void list_references(const char **flat, const att_corpus *corpus, const i
     }
 }
 
-att_status att_caption_eval_score(att_metric_scores **out, const char *const *names, size_t count,
-                                  const char *const *outputs, const att_corpus *corpus,
-                                  const att_metric_options *options, att_error *err)
+att_status att_caption_references_new(att_references *out, const att_corpus *corpus, att_error *err)
 {
     image_captions all;
+    *out = (att_references){ 0 };
     ATT_TRY(image_captions_new(&all, corpus, err));
-    size_t max_captions = (size_t)all.max_captions, images = (size_t)all.count;
-    const char **flat = att_alloc(max_captions, images * sizeof *flat);
-    const char *const **references = att_alloc(max_captions, sizeof *references);
-    att_status status = flat && references ? ATT_OK : att_fail_memory(err);
+    out->count = (size_t)all.max_captions;
+    out->lines = (size_t)all.count;
+    out->flat = att_alloc(out->count, out->lines * sizeof *out->flat);
+    out->sides = att_alloc(out->count, sizeof *out->sides);
+    att_status status = out->flat && out->sides ? ATT_OK : att_fail_memory(err);
     if (status == ATT_OK) {
-        list_references(flat, corpus, &all);
-        for (size_t r = 0; r < max_captions; r++)
-            references[r] = flat + r * images;
-        const att_hypotheses texts = { outputs, references, images, max_captions };
-        status = att_metrics_score(out, names, count, &texts, options, err);
+        list_references(out->flat, corpus, &all);
+        for (size_t r = 0; r < out->count; r++)
+            out->sides[r] = out->flat + r * out->lines;
+    } else {
+        att_references_free(out);
     }
-    att_free(flat);
-    att_free(references);
     image_captions_free(&all);
     return status;
 }

@@ -17,10 +17,9 @@ att_status att_caption_eval_outputs(att_token_metrics *metrics, const att_model 
                                     const att_corpus *corpus,
                                     const att_corpus_eval_options *options, att_error *err);
 
-/* Scores these outputs against all captions, whose text the corpus has kept
- * (att_data_read_options.keep_target_text). */
-att_status att_caption_eval_score(att_metric_scores **out, const char *const *names, size_t count,
-                                  const char *const *outputs, const att_corpus *corpus,
-                                  const att_metric_options *options, att_error *err);
+/* All captions of each image as references, in the order of the outputs. The corpus, whose text
+ * they are, must outlive them (att_data_read_options.keep_target_text). */
+att_status att_caption_references_new(att_references *out, const att_corpus *corpus,
+                                      att_error *err);
 
 #endif

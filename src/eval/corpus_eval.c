@@ -81,6 +81,21 @@ static att_status keep_text(evaluation *e, int64_t pair, const int32_t *ids, siz
     return status == ATT_OK && texts->lines[pair] ? ATT_OK : att_fail_memory(err);
 }
 
+/* Whether an output equals the target of another pair with the same source: further references. */
+static bool equals_other_target(const att_corpus *corpus, int64_t pair, const int32_t *ids,
+                                size_t count)
+{
+    if (!corpus->same_source)
+        return false;
+    for (int64_t p = corpus->same_source[pair]; p != pair; p = corpus->same_source[p]) {
+        int64_t length;
+        const int32_t *reference = att_sequences_get(&corpus->target, p, &length);
+        if (att_tokens_equal(ids, count, reference, (size_t)length))
+            return true;
+    }
+    return false;
+}
+
 static att_status compare_outputs(evaluation *e, const att_batch *batch, att_error *err)
 {
     for (int64_t r = 0; r < batch->rows; r++) {
@@ -95,6 +110,8 @@ static att_status compare_outputs(evaluation *e, const att_batch *batch, att_err
         if (att_token_metrics_add(&one, e->model->target_vocab, hypothesis->ids, count, reference,
                                   (size_t)length) != ATT_OK)
             return att_fail_memory(err);
+        if (equals_other_target(e->corpus, batch->pair_index[r], hypothesis->ids, count))
+            one.exact_matches = 1;
         one.truncated = hypothesis->truncated;
         att_token_metrics_merge(e->metrics, &one);
         if (e->options->per_pair)

@@ -14,6 +14,15 @@ typedef struct att_output_texts {
     att_arena arena;    /* owns the lines */
 } att_output_texts;
 
+/* References of the outputs as att_hypotheses has them. Release with att_references_free(). */
+typedef struct att_references {
+    size_t count, lines;
+    const char *const **sides; /* [count] */
+    const char **flat;         /* [count, lines] */
+} att_references;
+
+void att_references_free(att_references *references);
+
 typedef struct att_corpus_eval_options {
     /* Tokens per batch; 0: as in training. The counts do not depend on it. */
     int64_t batch_tokens;
@@ -42,6 +51,63 @@ att_status att_corpus_eval(att_token_metrics *metrics, const att_model *model,
 att_status att_corpus_eval_texts(att_metric_scores **out, const att_model *model,
                                  const att_corpus *corpus, const att_output_texts *outputs,
                                  const att_eval_options *eval, att_error *err);
+
+/* The references of the outputs of a seq2seq or caption model: targets as they are in the file,
+ * which the corpus has kept and must outlive them. */
+att_status att_corpus_eval_references(att_references *out, const att_model *model,
+                                      const att_corpus *corpus, att_error *err);
+
+/* The metric options of an evaluation; `lowercase` is on where the model is lowercase. */
+att_status att_corpus_eval_metric_options(att_metric_options *out, const att_model *model,
+                                          const att_eval_options *eval, att_error *err);
+
+/* Evaluation of a seq2seq or caption model by line: of pairs, or of images with captions. */
+typedef struct att_seq2seq_lines {
+    att_corpus corpus;
+    att_token_metrics sum;
+    att_token_metrics *per_line; /* [sum.lines] */
+    att_output_texts outputs;    /* where the options name text metrics */
+} att_seq2seq_lines;
+
+/* Reads the data of `path`, generates and compares. *out must be freed on failure too. */
+att_status att_seq2seq_lines_eval(att_seq2seq_lines *out, const att_model *model, const char *path,
+                                  const att_eval_options *options, att_string *notes,
+                                  att_error *err);
+void att_seq2seq_lines_free(att_seq2seq_lines *lines);
+
+/* Counts of a line, as columns that can be resampled, and the metrics of seq2seq models: each a
+ * function of the sums of two columns. */
+enum {
+    ATT_COLUMN_LINES,
+    ATT_COLUMN_EXACT,
+    ATT_COLUMN_TOKENS,
+    ATT_COLUMN_EDITS,
+    ATT_COLUMN_WORDS,
+    ATT_COLUMN_WORD_EDITS,
+    ATT_COLUMN_STEPS,
+    ATT_COLUMN_CORRECT,
+    ATT_COLUMN_LOSS,
+    ATT_COLUMNS
+};
+
+typedef struct att_token_metric_spec {
+    const char *name, *title; /* key in JSON, and in text */
+    size_t interval_offset;   /* of the interval in att_seq2seq_eval */
+    int numerator, denominator;
+    bool is_perplexity; /* the exponential of the ratio */
+    bool lower_is_better;
+} att_token_metric_spec;
+
+enum { ATT_TOKEN_METRICS = 5 };
+extern const att_token_metric_spec att_token_metric_specs[ATT_TOKEN_METRICS];
+
+/* Numerators and denominators of a metric, [lines, 2]. */
+void att_token_metric_columns(double *out, const att_token_metric_spec *spec,
+                              const att_seq2seq_lines *lines);
+
+/* The metric of sums of the two columns. */
+double att_ratio_score(const double *sums);
+double att_perplexity_score(const double *sums);
 
 /* Converts a loss in nats per token of `text` to bits per character. */
 double att_bits_per_character(double loss, const att_corpus *text);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "base/string.h"
+#include "data/corpus.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,22 @@ att_status att_evaluation_open(att_evaluation *call, att_model_type type, const 
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "expected features in a file or in memory, found both");
     return mount_examples(call, type, err);
+}
+
+att_status att_evaluation_hold_file(att_evaluation *call, att_error *err)
+{
+    if (!call->path || call->options.examples)
+        return ATT_OK;
+    struct att_text_file file;
+    att_status status = att_text_file_load(&file, call->path, err);
+    call->text = file.text;
+    ATT_TRY(status);
+    size_t at = call->files[0].name ? 1 : 0; /* after the features, if there are any */
+    call->files[at] = (att_memory_file){ .name = call->path,
+                                         .text = call->text.data ? call->text.data : "",
+                                         .length = call->text.length };
+    att_memory_files_mount(call->files, at + 1);
+    return ATT_OK;
 }
 
 att_status att_evaluation_name_file(att_status status, const char *path, att_error *err)

@@ -11,7 +11,7 @@ typedef struct att_evaluation {
     att_decoding_options decoding;
     att_metric_options metric_options;
     const char *path; /* of the data; NULL: the validation data of training */
-    att_string text;  /* of the examples */
+    att_string text;  /* of the examples, or of the file that is held */
     att_memory_file files[2];
     att_progress_scope scope;
 } att_evaluation;
@@ -22,6 +22,10 @@ typedef struct att_evaluation {
 att_status att_evaluation_open(att_evaluation *call, att_model_type type, const char *path,
                                const att_eval_options *options, att_error *err);
 att_status att_evaluation_close(att_evaluation *call, att_status status, att_error *err);
+
+/* Reads the file of the call, if it has one, and mounts its text under its name: it can then be
+ * read twice, even if it is a pipe. */
+att_status att_evaluation_hold_file(att_evaluation *call, att_error *err);
 
 /* Names the data in an error of a model on it, which has no place yet. A NULL path: the validation
  * data of training. */

@@ -17,16 +17,6 @@
 
 #include <string.h>
 
-/* The state of one evaluation. */
-typedef struct seq2seq_eval {
-    const att_model *model;
-    const att_eval_options *options;
-    att_corpus corpus;
-    att_token_metrics metrics;
-    att_token_metrics *per_pair; /* [pairs] counts to resample for the intervals */
-    att_output_texts output_texts;
-} seq2seq_eval;
-
 const char *const *att_model_metrics(const att_model *model, size_t *count)
 {
     static const char *const text_metrics[] = { "bleu", "chrf" };
@@ -89,124 +79,126 @@ att_status att_corpus_eval_lengths(const att_corpus *corpus, const att_model *mo
 
 /* ---- token metrics */
 
-static double ratio(const double *sums)
+double att_ratio_score(const double *sums)
 {
     return sums[1] > 0 ? sums[0] / sums[1] : 0;
 }
 
-static double exponential(const double *sums)
+double att_perplexity_score(const double *sums)
 {
-    return att_exp(ratio(sums));
+    return att_exp(att_ratio_score(sums));
 }
 
-/* Counts of a line, as the columns that the bootstrap resamples. */
-enum {
-    COLUMN_LINES,
-    COLUMN_EXACT,
-    COLUMN_TOKENS,
-    COLUMN_EDITS,
-    COLUMN_WORDS,
-    COLUMN_WORD_EDITS,
-    COLUMN_STEPS,
-    COLUMN_CORRECT,
-    COLUMN_LOSS,
-    COLUMNS
-};
-
-static void count_columns(double out[COLUMNS], const att_token_metrics *line)
+static void count_columns(double out[ATT_COLUMNS], const att_token_metrics *line)
 {
-    out[COLUMN_LINES] = (double)line->lines;
-    out[COLUMN_EXACT] = (double)line->exact_matches;
-    out[COLUMN_TOKENS] = (double)line->tokens;
-    out[COLUMN_EDITS] = (double)line->edits;
-    out[COLUMN_WORDS] = (double)line->words;
-    out[COLUMN_WORD_EDITS] = (double)line->word_edits;
-    out[COLUMN_STEPS] = (double)line->steps;
-    out[COLUMN_CORRECT] = (double)line->correct_steps;
-    out[COLUMN_LOSS] = line->loss;
+    out[ATT_COLUMN_LINES] = (double)line->lines;
+    out[ATT_COLUMN_EXACT] = (double)line->exact_matches;
+    out[ATT_COLUMN_TOKENS] = (double)line->tokens;
+    out[ATT_COLUMN_EDITS] = (double)line->edits;
+    out[ATT_COLUMN_WORDS] = (double)line->words;
+    out[ATT_COLUMN_WORD_EDITS] = (double)line->word_edits;
+    out[ATT_COLUMN_STEPS] = (double)line->steps;
+    out[ATT_COLUMN_CORRECT] = (double)line->correct_steps;
+    out[ATT_COLUMN_LOSS] = line->loss;
 }
 
-/* A metric: a function of the sums of two columns. */
-typedef struct metric_ratio {
-    size_t interval_offset; /* of the interval in att_seq2seq_eval */
-    int numerator, denominator;
-    double (*score)(const double *sums);
-} metric_ratio;
+#define INTERVAL(member) offsetof(att_seq2seq_eval, member##_interval)
 
-static const metric_ratio metric_ratios[] = {
-    { offsetof(att_seq2seq_eval, exact_match_interval), COLUMN_EXACT, COLUMN_LINES, ratio },
-    { offsetof(att_seq2seq_eval, token_accuracy_interval), COLUMN_CORRECT, COLUMN_STEPS, ratio },
-    { offsetof(att_seq2seq_eval, token_error_rate_interval), COLUMN_EDITS, COLUMN_TOKENS, ratio },
-    { offsetof(att_seq2seq_eval, word_error_rate_interval), COLUMN_WORD_EDITS, COLUMN_WORDS,
-      ratio },
-    { offsetof(att_seq2seq_eval, perplexity_interval), COLUMN_LOSS, COLUMN_STEPS, exponential },
+const att_token_metric_spec att_token_metric_specs[ATT_TOKEN_METRICS] = {
+    { "exact_match", "exact match", INTERVAL(exact_match), ATT_COLUMN_EXACT, ATT_COLUMN_LINES,
+      false, false },
+    { "token_accuracy", "token accuracy", INTERVAL(token_accuracy), ATT_COLUMN_CORRECT,
+      ATT_COLUMN_STEPS, false, false },
+    { "token_error_rate", "token error rate", INTERVAL(token_error_rate), ATT_COLUMN_EDITS,
+      ATT_COLUMN_TOKENS, false, true },
+    { "word_error_rate", "word error rate", INTERVAL(word_error_rate), ATT_COLUMN_WORD_EDITS,
+      ATT_COLUMN_WORDS, false, true },
+    { "perplexity", "perplexity", INTERVAL(perplexity), ATT_COLUMN_LOSS, ATT_COLUMN_STEPS, true,
+      true },
 };
 
-/* The confidence interval of one metric; `numbers` [pairs, 2] is scratch space. */
-static att_status find_interval(att_seq2seq_eval *out, const seq2seq_eval *m,
-                                const metric_ratio *row, double *numbers, att_error *err)
+void att_token_metric_columns(double *out, const att_token_metric_spec *spec,
+                              const att_seq2seq_lines *lines)
 {
-    size_t lines = (size_t)m->metrics.lines;
-    for (size_t i = 0; i < lines; i++) {
-        double columns[COLUMNS];
-        count_columns(columns, &m->per_pair[i]);
-        numbers[2 * i] = columns[row->numerator];
-        numbers[2 * i + 1] = columns[row->denominator];
+    for (int64_t i = 0; i < lines->sum.lines; i++) {
+        double columns[ATT_COLUMNS];
+        count_columns(columns, &lines->per_line[i]);
+        out[2 * i] = columns[spec->numerator];
+        out[2 * i + 1] = columns[spec->denominator];
     }
-    att_interval found;
-    const att_bootstrap from = { numbers, lines, 2, row->score };
-    ATT_TRY(att_bootstrap_interval(&found, &from, m->options->metric_options->resamples,
-                                   m->options->metric_options->seed, err));
-    memcpy((char *)out + row->interval_offset, &found, sizeof found);
-    return ATT_OK;
 }
 
-static att_status find_intervals(att_seq2seq_eval *out, const seq2seq_eval *m, att_error *err)
+static att_status find_intervals(att_seq2seq_eval *out, const att_seq2seq_lines *lines,
+                                 const att_metric_options *options, att_error *err)
 {
-    double *numbers = att_alloc(2 * (size_t)m->corpus.pairs, sizeof *numbers);
+    size_t count = (size_t)lines->sum.lines;
+    double *numbers = att_alloc(2 * count, sizeof *numbers);
     if (!numbers)
         return att_fail_memory(err);
     att_status status = ATT_OK;
-    for (size_t i = 0; i < ATT_COUNT(metric_ratios) && status == ATT_OK; i++)
-        status = find_interval(out, m, &metric_ratios[i], numbers, err);
+    for (size_t i = 0; i < ATT_TOKEN_METRICS && status == ATT_OK; i++) {
+        const att_token_metric_spec *spec = &att_token_metric_specs[i];
+        att_interval found;
+        const att_bootstrap from = { numbers, count, 2,
+                                     spec->is_perplexity ? att_perplexity_score : att_ratio_score };
+        att_token_metric_columns(numbers, spec, lines);
+        status = att_bootstrap_interval(&found, &from, options->resamples, options->seed, err);
+        memcpy((char *)out + spec->interval_offset, &found, sizeof found);
+    }
     att_free(numbers);
     return status;
 }
 
-static att_status score_tokens(att_seq2seq_eval *out, const seq2seq_eval *m, att_error *err)
+static att_status score_tokens(att_seq2seq_eval *out, const att_seq2seq_lines *lines,
+                               const att_metric_options *options, att_error *err)
 {
-    const att_token_metrics *counts = &m->metrics;
+    const att_token_metrics *counts = &lines->sum;
     *out = (att_seq2seq_eval){ .size = sizeof *out,
                                .lines = counts->lines,
                                .tokens = counts->tokens,
                                .truncated_outputs = counts->truncated,
+                               .several_targets = lines->corpus.stats.several_targets,
                                .exact_match = att_token_metrics_exact_match(counts),
                                .token_accuracy = att_token_metrics_token_accuracy(counts),
                                .token_error_rate = att_token_metrics_token_error_rate(counts),
                                .word_error_rate = att_token_metrics_word_error_rate(counts),
                                .perplexity = att_token_metrics_perplexity(counts) };
-    return find_intervals(out, m, err);
+    return find_intervals(out, lines, options, err);
 }
 
 /* ---- text metrics */
 
-/* Scores each output against its target. */
-static att_status score_pairs(att_metric_scores **out, const att_corpus *corpus,
-                              const att_output_texts *outputs, const att_eval_options *eval,
-                              const att_metric_options *options, att_error *err)
+void att_references_free(att_references *references)
 {
-    size_t lines = (size_t)corpus->pairs;
-    const char **targets = att_alloc(lines, sizeof *targets);
-    if (!targets)
+    att_free(references->sides);
+    att_free(references->flat);
+    *references = (att_references){ 0 };
+}
+
+att_status att_corpus_eval_references(att_references *out, const att_model *model,
+                                      const att_corpus *corpus, att_error *err)
+{
+    if (att_model_type_get(model) == ATT_MODEL_CAPTION)
+        return att_caption_references_new(out, corpus, err);
+    *out = (att_references){ .count = 1, .lines = (size_t)corpus->pairs };
+    out->flat = att_alloc(out->lines, sizeof *out->flat);
+    out->sides = att_alloc(1, sizeof *out->sides);
+    if (!out->flat || !out->sides) {
+        att_references_free(out);
         return att_fail_memory(err);
-    for (size_t i = 0; i < lines; i++)
-        targets[i] = att_corpus_target_text(corpus, (int64_t)i);
-    const char *const *references[] = { targets };
-    const att_hypotheses texts = { outputs->lines, references, lines, 1 };
-    att_status status =
-        att_metrics_score(out, eval->metrics, eval->metric_count, &texts, options, err);
-    att_free(targets);
-    return status;
+    }
+    for (size_t i = 0; i < out->lines; i++)
+        out->flat[i] = att_corpus_target_text(corpus, (int64_t)i);
+    out->sides[0] = out->flat;
+    return ATT_OK;
+}
+
+att_status att_corpus_eval_metric_options(att_metric_options *out, const att_model *model,
+                                          const att_eval_options *eval, att_error *err)
+{
+    ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, out, eval->metric_options, err));
+    out->lowercase = out->lowercase || model->settings->lowercase;
+    return ATT_OK;
 }
 
 att_status att_corpus_eval_texts(att_metric_scores **out, const att_model *model,
@@ -216,46 +208,71 @@ att_status att_corpus_eval_texts(att_metric_scores **out, const att_model *model
     if (eval->metric_count == 0)
         return ATT_OK;
     att_metric_options options;
-    ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &options, eval->metric_options, err));
-    options.lowercase = options.lowercase || model->settings->lowercase;
-    if (att_model_type_get(model) != ATT_MODEL_CAPTION)
-        return score_pairs(out, corpus, outputs, eval, &options, err);
-    return att_caption_eval_score(out, eval->metrics, eval->metric_count, outputs->lines, corpus,
-                                  &options, err);
+    att_references references;
+    ATT_TRY(att_corpus_eval_metric_options(&options, model, eval, err));
+    ATT_TRY(att_corpus_eval_references(&references, model, corpus, err));
+    const att_hypotheses texts = { outputs->lines, references.sides, references.lines,
+                                   references.count };
+    att_status status =
+        att_metrics_score(out, eval->metrics, eval->metric_count, &texts, &options, err);
+    att_references_free(&references);
+    return status;
 }
 
 /* ---- the evaluation */
 
-static att_status run_eval(seq2seq_eval *m, att_error *err)
+static att_status generate_lines(att_seq2seq_lines *out, const att_model *model,
+                                 const att_eval_options *eval, att_error *err)
 {
-    size_t pairs = (size_t)m->corpus.pairs;
-    m->per_pair = att_alloc_zero(pairs, sizeof *m->per_pair);
-    m->output_texts.lines = att_alloc_zero(pairs, sizeof *m->output_texts.lines);
-    if (!m->per_pair || !m->output_texts.lines)
+    size_t pairs = (size_t)out->corpus.pairs;
+    out->per_line = att_alloc_zero(pairs, sizeof *out->per_line);
+    out->outputs.lines = att_alloc_zero(pairs, sizeof *out->outputs.lines);
+    if (!out->per_line || !out->outputs.lines)
         return att_fail_memory(err);
     const att_corpus_eval_options options = { .decode = true,
-                                              .decoding = m->options->decoding,
-                                              .per_pair = m->per_pair,
-                                              .output_texts = m->options->metric_count > 0
-                                                                  ? &m->output_texts
-                                                                  : NULL };
-    return att_corpus_eval(&m->metrics, m->model, &m->corpus, &options, err);
+                                              .decoding = eval->decoding,
+                                              .per_pair = out->per_line,
+                                              .output_texts =
+                                                  eval->metric_count > 0 ? &out->outputs : NULL };
+    return att_corpus_eval(&out->sum, model, &out->corpus, &options, err);
 }
 
-static att_status evaluate(att_seq2seq_eval *out, att_metric_scores **scores, seq2seq_eval *m,
-                           const char *path, att_string *notes, att_error *err)
+att_status att_seq2seq_lines_eval(att_seq2seq_lines *out, const att_model *model, const char *path,
+                                  const att_eval_options *options, att_string *notes,
+                                  att_error *err)
 {
-    const att_decoding_options *decoding = m->options->decoding;
-    ATT_TRY(att_ensemble_check(m->model, decoding->ensemble, decoding->ensemble_count, err));
-    ATT_TRY(get_data(&m->corpus, m->model, path, m->options, err));
-    ATT_TRY(att_corpus_eval_warnings(notes, path, &m->corpus, err));
-    if (att_model_type_get(m->model) != ATT_MODEL_CAPTION)
-        ATT_TRY(att_corpus_eval_lengths(&m->corpus, m->model, m->options, path, err));
-    ATT_TRY(att_evaluation_name_file(run_eval(m, err), path, err));
-    ATT_TRY(score_tokens(out, m, err));
-    if (!scores)
-        return ATT_OK;
-    return att_corpus_eval_texts(scores, m->model, &m->corpus, &m->output_texts, m->options, err);
+    const att_decoding_options *decoding = options->decoding;
+    *out = (att_seq2seq_lines){ 0 };
+    ATT_TRY(att_ensemble_check(model, decoding->ensemble, decoding->ensemble_count, err));
+    ATT_TRY(get_data(&out->corpus, model, path, options, err));
+    ATT_TRY(att_corpus_eval_warnings(notes, path, &out->corpus, err));
+    if (att_model_type_get(model) != ATT_MODEL_CAPTION)
+        ATT_TRY(att_corpus_eval_lengths(&out->corpus, model, options, path, err));
+    return att_evaluation_name_file(generate_lines(out, model, options, err), path, err);
+}
+
+void att_seq2seq_lines_free(att_seq2seq_lines *lines)
+{
+    att_corpus_free(&lines->corpus);
+    att_free(lines->per_line);
+    att_free(lines->outputs.lines);
+    att_arena_free(&lines->outputs.arena);
+}
+
+static att_status evaluate(att_seq2seq_eval *out, att_metric_scores **scores,
+                           const att_model *model, const att_evaluation *call, att_string *notes,
+                           att_error *err)
+{
+    att_seq2seq_lines lines;
+    att_status status =
+        att_seq2seq_lines_eval(&lines, model, call->path, &call->options, notes, err);
+    if (status == ATT_OK)
+        status = score_tokens(out, &lines, &call->metric_options, err);
+    if (status == ATT_OK && scores)
+        status = att_corpus_eval_texts(scores, model, &lines.corpus, &lines.outputs, &call->options,
+                                       err);
+    att_seq2seq_lines_free(&lines);
+    return status;
 }
 
 att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_scores **scores,
@@ -269,17 +286,12 @@ att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_scores *
         *scores = NULL;
     ATT_TRY(ATT_RESULT_COPY(att_seq2seq_eval, out, &result, err));
     att_status status = att_evaluation_open(&call, att_model_type_get(model), path, options, err);
-    seq2seq_eval m = { .model = model, .options = &call.options };
     if (status == ATT_OK)
-        status = evaluate(&result, scores, &m, call.path, notes, err);
+        status = evaluate(&result, scores, model, &call, notes, err);
     status = att_evaluation_close(&call, status, err);
     if (status != ATT_OK && scores) {
         att_metric_scores_free(*scores);
         *scores = NULL;
     }
-    att_corpus_free(&m.corpus);
-    att_free(m.per_pair);
-    att_free(m.output_texts.lines);
-    att_arena_free(&m.output_texts.arena);
     return status == ATT_OK ? ATT_RESULT_COPY(att_seq2seq_eval, out, &result, err) : status;
 }

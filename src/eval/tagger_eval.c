@@ -47,31 +47,15 @@ static double ratio(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-static double f1_of(const double *sums)
-{
-    return ratio(2 * sums[ATT_TAGGER_CORRECT],
-                 sums[ATT_TAGGER_SUPPORT] + sums[ATT_TAGGER_PREDICTED]);
-}
-
-static double token_accuracy_of(const double *sums)
-{
-    return ratio(sums[ATT_TAGGER_CORRECT_TOKENS], sums[ATT_TAGGER_TOKENS]);
-}
-
-static double sentence_accuracy_of(const double *sums)
-{
-    return ratio(sums[ATT_TAGGER_CORRECT_SENTENCES], sums[ATT_TAGGER_SENTENCES]);
-}
-
 static att_status find_intervals(tagger_eval *out, const double *stats,
                                  const att_metric_options *options, att_error *err)
 {
     const struct {
         att_interval *to;
         double (*score)(const double *sums);
-    } rows[] = { { &out->result.f1_interval, f1_of },
-                 { &out->result.token_accuracy_interval, token_accuracy_of },
-                 { &out->result.sentence_accuracy_interval, sentence_accuracy_of } };
+    } rows[] = { { &out->result.f1_interval, att_tagger_f1 },
+                 { &out->result.token_accuracy_interval, att_tagger_token_accuracy },
+                 { &out->result.sentence_accuracy_interval, att_tagger_sentence_accuracy } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const att_bootstrap from = { stats, (size_t)out->counts.sentences, ATT_TAGGER_STATS,
                                      rows[i].score };
@@ -90,7 +74,7 @@ static att_status compute_metrics(tagger_eval *out, const att_model *model,
 {
     double loss = 0;
     int64_t scored = 0;
-    double *stats = att_alloc((size_t)corpus->pairs, ATT_TAGGER_STATS * sizeof *stats);
+    double *stats = att_alloc_zero((size_t)corpus->pairs, ATT_TAGGER_STATS * sizeof *stats);
     if (!stats)
         return att_fail_memory(err);
     const att_tagger_predict_options options = { .ensemble = call->decoding.ensemble,

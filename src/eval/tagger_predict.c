@@ -16,6 +16,19 @@ typedef struct prediction_run {
     int32_t *predicted; /* [target tokens] labels from 0, beside corpus->target.ids */
 } prediction_run;
 
+static void add_loss(const att_tagger_predict_options *options, int64_t pair, double loss)
+{
+    if (options->loss) {
+        *options->loss += loss;
+        ++*options->scored;
+    }
+    if (options->line_stats) {
+        double *stats = options->line_stats + pair * ATT_TAGGER_STATS;
+        stats[ATT_TAGGER_LOSS] += loss;
+        stats[ATT_TAGGER_SCORED]++;
+    }
+}
+
 static att_status predict_batch(prediction_run *run, const att_batch *batch, att_error *err)
 {
     const att_corpus *corpus = run->corpus;
@@ -30,10 +43,9 @@ static att_status predict_batch(prediction_run *run, const att_batch *batch, att
         for (int64_t t = 0; t < batch->source_lengths[r]; t++) {
             int32_t label = corpus->target.ids[first + t] - ATT_ID_FIRST;
             run->predicted[first + t] = rows.best[row + t];
-            if (label < 0 || !run->options->loss)
-                continue;
-            *run->options->loss -= (double)rows.log_probs[(row + t) * rows.labels + label];
-            ++*run->options->scored;
+            if (label >= 0)
+                add_loss(run->options, batch->pair_index[r],
+                         -(double)rows.log_probs[(row + t) * rows.labels + label]);
         }
     }
     return ATT_OK;
@@ -53,6 +65,34 @@ static att_status predict_batches(prediction_run *run, att_error *err)
     }
     att_batches_free(batches);
     return status;
+}
+
+/* ---- metrics of the statistics */
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+double att_tagger_f1(const double *sums)
+{
+    return ratio(2 * sums[ATT_TAGGER_CORRECT],
+                 sums[ATT_TAGGER_SUPPORT] + sums[ATT_TAGGER_PREDICTED]);
+}
+
+double att_tagger_token_accuracy(const double *sums)
+{
+    return ratio(sums[ATT_TAGGER_CORRECT_TOKENS], sums[ATT_TAGGER_TOKENS]);
+}
+
+double att_tagger_sentence_accuracy(const double *sums)
+{
+    return ratio(sums[ATT_TAGGER_CORRECT_SENTENCES], sums[ATT_TAGGER_SENTENCES]);
+}
+
+double att_tagger_loss(const double *sums)
+{
+    return ratio(sums[ATT_TAGGER_LOSS], sums[ATT_TAGGER_SCORED]);
 }
 
 /* ---- comparing texts */

@@ -13,7 +13,8 @@ typedef struct att_tagger_predict_options {
      * the model lacks; may be NULL. */
     double *loss;
     int64_t *scored;
-    double *line_stats; /* [pairs, ATT_TAGGER_STATS] the counts of each sentence; or NULL */
+    double
+        *line_stats; /* [pairs, ATT_TAGGER_STATS] zeros, for the counts of each sentence; or NULL */
 } att_tagger_predict_options;
 
 enum {
@@ -24,8 +25,16 @@ enum {
     ATT_TAGGER_CORRECT_TOKENS,
     ATT_TAGGER_SENTENCES,
     ATT_TAGGER_CORRECT_SENTENCES,
+    ATT_TAGGER_LOSS,   /* of the labels that the model has, */
+    ATT_TAGGER_SCORED, /* and their number */
     ATT_TAGGER_STATS
 };
+
+/* Metrics of sums of the statistics; 0 where they are 0 / 0. */
+double att_tagger_f1(const double *sums);
+double att_tagger_token_accuracy(const double *sums);
+double att_tagger_sentence_accuracy(const double *sums);
+double att_tagger_loss(const double *sums);
 
 /* Adds the counts of the corpus, which has kept its target text (keep_target_text): a label that
  * the model lacks is compared as text, and is therefore never correct. */

@@ -53,6 +53,12 @@ typedef struct att_metric_spec {
 extern const att_metric_spec att_metric_specs[];
 extern const size_t att_metric_spec_count;
 
+/* The statistics of every line by the metric `name`, as *stats [lines, (*spec)->stat_count], which
+ * the caller frees with att_free(). Errors are those of att_metrics_score(). */
+att_status att_metric_stats(double **stats, const att_metric_spec **spec, const char *name,
+                            const att_hypotheses *texts, const att_metric_options *options,
+                            att_error *err);
+
 /* The metrics themselves. */
 att_status att_bleu_stats(double *stats, const att_metric_line *line, att_ngrams *ngrams);
 double att_bleu_score(const double *stats);

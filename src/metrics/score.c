@@ -360,6 +360,26 @@ static att_status check_texts(const att_hypotheses *texts, att_error *err)
     return ATT_OK;
 }
 
+att_status att_metric_stats(double **stats, const att_metric_spec **spec, const char *name,
+                            const att_hypotheses *texts, const att_metric_options *options,
+                            att_error *err)
+{
+    metric_scorer s = { .texts = texts, .lowercase = options->lowercase };
+    *stats = NULL;
+    ATT_TRY(find_tokenizer(&s.tokenizer, options->tokenizer, err));
+    ATT_TRY(check_texts(texts, err));
+    *spec = s.spec = find_metric(name, err);
+    if (!s.spec)
+        return ATT_BAD_INPUT;
+    double *counted = att_alloc(texts->count * (size_t)s.spec->stat_count, sizeof *counted);
+    att_status status = counted ? count_lines(&s, counted, err) : att_fail_memory(err);
+    if (status == ATT_OK)
+        *stats = counted;
+    else
+        att_free(counted);
+    return status;
+}
+
 static att_status score_all(att_metric_scores *out, const char *const *names,
                             const att_hypotheses *texts, const att_metric_options *options,
                             att_error *err)

@@ -1,5 +1,6 @@
-/* att_metrics_score_files(): hypotheses and references from files, line by line; see attend.h. */
-#include "metrics/metric_spec.h"
+/* Files that correspond line by line (line_files.h), and att_metrics_score_files(), which scores
+ * them; see attend.h. */
+#include "metrics/line_files.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -12,12 +13,13 @@
 /* No test set is larger. */
 static const size_t MAX_FILE_SIZE = (size_t)1 << 30;
 
-typedef struct line_file {
+struct att_line_file {
     const char *name;
     att_string text;
     const char **lines; /* [count] */
     size_t count;
-} line_file;
+};
+typedef struct att_line_file line_file;
 
 static void free_file(line_file *file)
 {
@@ -58,11 +60,10 @@ static att_status load(line_file *file, const char *path, att_error *err)
     return file->lines ? split_lines(file, err) : att_fail_memory(err);
 }
 
-static att_status load_all(line_file *files, const char *hypotheses, const char *const *references,
-                           size_t reference_count, att_error *err)
+static att_status load_all(line_file *files, const char *const *paths, size_t count, att_error *err)
 {
-    for (size_t i = 0; i <= reference_count; i++) {
-        ATT_TRY(load(&files[i], i == 0 ? hypotheses : references[i - 1], err));
+    for (size_t i = 0; i < count; i++) {
+        ATT_TRY(load(&files[i], paths[i], err));
         if (files[i].count != files[0].count)
             return att_fail(err, ATT_BAD_INPUT, files[i].name,
                             "has %zu line%s and %s has %zu: they must correspond line by line",
@@ -74,26 +75,53 @@ static att_status load_all(line_file *files, const char *hypotheses, const char 
     return ATT_OK;
 }
 
+att_status att_line_files_load(att_line_files *out, const char *const *paths, size_t count,
+                               att_error *err)
+{
+    *out = (att_line_files){ .count = count };
+    out->files = att_alloc_zero(count, sizeof *out->files);
+    out->lines = att_alloc(count, sizeof *out->lines);
+    att_status status = out->files && out->lines ? ATT_OK : att_fail_memory(err);
+    if (status == ATT_OK)
+        status = load_all(out->files, paths, count, err);
+    if (status != ATT_OK) {
+        att_line_files_free(out);
+        return status;
+    }
+    out->line_count = out->files[0].count;
+    for (size_t i = 0; i < count; i++)
+        out->lines[i] = out->files[i].lines;
+    return ATT_OK;
+}
+
+void att_line_files_free(att_line_files *files)
+{
+    for (size_t i = 0; files->files && i < files->count; i++)
+        free_file(&files->files[i]);
+    att_free(files->files);
+    att_free(files->lines);
+    *files = (att_line_files){ 0 };
+}
+
 att_status att_metrics_score_files(att_metric_scores **out, const char *const *names, size_t count,
                                    const char *hypotheses, const char *const *references,
                                    size_t reference_count, const att_metric_options *options,
                                    att_error *err)
 {
     *out = NULL;
-    line_file *files = att_alloc_zero(reference_count + 1, sizeof *files);
-    const char *const **sides = att_alloc(reference_count, sizeof *sides);
-    att_status status = files && sides ? ATT_OK : att_fail_memory(err);
-    if (status == ATT_OK)
-        status = load_all(files, hypotheses, references, reference_count, err);
-    for (size_t i = 0; i < reference_count && status == ATT_OK; i++)
-        sides[i] = files[i + 1].lines;
-    if (status == ATT_OK) {
-        const att_hypotheses texts = { files[0].lines, sides, files[0].count, reference_count };
-        status = att_metrics_score(out, names, count, &texts, options, err);
-    }
-    for (size_t i = 0; files && i <= reference_count; i++)
-        free_file(&files[i]);
-    att_free(files);
-    att_free(sides);
+    att_line_files files;
+    const char **paths = att_alloc(reference_count + 1, sizeof *paths);
+    if (!paths)
+        return att_fail_memory(err);
+    paths[0] = hypotheses;
+    for (size_t i = 0; i < reference_count; i++)
+        paths[i + 1] = references[i];
+    att_status status = att_line_files_load(&files, paths, reference_count + 1, err);
+    att_free(paths);
+    ATT_TRY(status);
+    const att_hypotheses texts = { files.lines[0], files.lines + 1, files.line_count,
+                                   reference_count };
+    status = att_metrics_score(out, names, count, &texts, options, err);
+    att_line_files_free(&files);
     return status;
 }

@@ -18,6 +18,14 @@ static bool tokens_match(int32_t a, int32_t b)
     return a == b && b != ATT_ID_UNK;
 }
 
+bool att_tokens_equal(const int32_t *a, size_t a_count, const int32_t *b, size_t b_count)
+{
+    bool equal = a_count == b_count;
+    for (size_t i = 0; equal && i < a_count; i++)
+        equal = tokens_match(a[i], b[i]);
+    return equal;
+}
+
 /* The algorithm of Wagner and Fischer, one row at a time: row[j] is the distance between the first
  * i tokens of a and the first j of b. */
 int64_t att_edit_distance(const int32_t *a, size_t a_count, const int32_t *b, size_t b_count)

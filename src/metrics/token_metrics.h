@@ -8,7 +8,7 @@
 /* Start from {0}. An unknown token of a reference is never matched. */
 typedef struct att_token_metrics {
     int64_t lines;
-    int64_t exact_matches; /* lines whose tokens are all equal */
+    int64_t exact_matches; /* lines whose tokens are all equal to those of a reference */
     int64_t tokens;        /* of the references */
     int64_t edits;      /* insertions, deletions and substitutions from hypothesis to reference */
     int64_t words;      /* of the references; whitespace-separated for characters and subwords */
@@ -34,6 +34,9 @@ double att_token_metrics_token_accuracy(const att_token_metrics *metrics); /* of
 double att_token_metrics_token_error_rate(const att_token_metrics *metrics);
 double att_token_metrics_word_error_rate(const att_token_metrics *metrics);
 double att_token_metrics_perplexity(const att_token_metrics *metrics);
+
+/* Whether two sequences are equal; the unknown token equals nothing. */
+bool att_tokens_equal(const int32_t *a, size_t a_count, const int32_t *b, size_t b_count);
 
 /* The minimum number of insertions, deletions and substitutions that turn a into b; -1 when memory
  * is out. */

@@ -66,6 +66,14 @@ static const key_pair key_pairs[] = {
     { "guided-alignment-weight", "guided-alignment", true },
     { "scheduled-sampling-start", "scheduled-sampling", true },
     { "valid-features", "valid", true },
+    { "init-vocab", "init-from", true },
+    { "init-from", "resume", false },
+    { "step-plan", "steps", true },
+    { "time", "steps", false },
+    { "time", "epochs", false },
+    { "time", "resume", false },
+    { "try", "resume", false },
+    { "try", "log", false },
 };
 
 /* The value of a setting of type ATT_SETTING_CHOICE. */
@@ -232,6 +240,76 @@ att_status att_settings_columns(att_tag_columns *out, const att_settings *settin
                     att_quote(quoted, settings->columns, strlen(settings->columns)));
 }
 
+att_status att_settings_seconds(double *out, const att_settings *settings, att_error *err)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = { { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
+    char quoted[ATT_QUOTED_SIZE];
+    const char *text = settings->time;
+    *out = 0;
+    if (!text)
+        return ATT_OK;
+    for (size_t i = 0; i < ATT_COUNT(units); i++) {
+        int64_t number = 0, digits = 0;
+        const char *at = text;
+        for (; *at >= '0' && *at <= '9' && digits < 7; at++, digits++)
+            number = 10 * number + (*at - '0');
+        if (digits == 0 || *at != units[i].unit)
+            continue;
+        *out += (double)number * units[i].seconds;
+        text = at + 1;
+    }
+    if (!*text && *out >= 1 && *out <= 30 * 86400.0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "time expects a time from 1s to 720h, such as 90s, 30m or 1h30m, found '%s'",
+                    att_quote(quoted, settings->time, strlen(settings->time)));
+}
+
+/* "600:900" at *text, which is moved behind it and a comma. */
+static bool parse_piece(att_step_plan_piece *out, const char **text)
+{
+    int64_t *const numbers[] = { &out->from, &out->steps };
+    for (int i = 0; i < 2; i++) {
+        int digits = 0;
+        for (*numbers[i] = 0; **text >= '0' && **text <= '9' && digits < 12; ++*text, digits++)
+            *numbers[i] = 10 * *numbers[i] + (**text - '0');
+        if (digits == 0 || (i == 0 && *(*text)++ != ':'))
+            return false;
+    }
+    if (**text == ',')
+        return *++*text != '\0';
+    return **text == '\0';
+}
+
+att_status att_settings_step_plan(att_step_plan_piece out[ATT_MAX_STEP_PLAN], size_t *count,
+                                  const att_settings *settings, att_error *err)
+{
+    const char *text = settings->step_plan ? settings->step_plan : "";
+    bool valid = true;
+    *count = 0;
+    while (valid && *text) {
+        att_step_plan_piece piece;
+        const att_step_plan_piece *before = *count > 0 ? &out[*count - 1] : NULL;
+        valid =
+            *count < ATT_MAX_STEP_PLAN && parse_piece(&piece, &text) && piece.steps >= piece.from &&
+            piece.steps > 0 &&
+            (before ? piece.from > before->from && piece.from <= before->steps : piece.from == 0);
+        if (valid)
+            out[(*count)++] = piece;
+    }
+    if (valid && (*count == 0 || out[*count - 1].steps == settings->steps))
+        return ATT_OK;
+    char quoted[ATT_QUOTED_SIZE];
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "step-plan expects STEP:STEPS,… from step 0 on, ending in steps %lld, found "
+                    "'%s'",
+                    (long long)settings->steps,
+                    att_quote(quoted, settings->step_plan, strlen(settings->step_plan)));
+}
+
 /* A run that resumes takes the files from its checkpoint. */
 static att_status check_files(const att_settings *settings, att_error *err)
 {
@@ -256,5 +334,10 @@ att_status att_settings_check(const att_settings *settings, att_error *err)
     ATT_TRY(check_ranges(settings, err));
     att_tag_columns columns;
     ATT_TRY(att_settings_columns(&columns, settings, err));
+    double seconds;
+    ATT_TRY(att_settings_seconds(&seconds, settings, err));
+    att_step_plan_piece pieces[ATT_MAX_STEP_PLAN];
+    size_t piece_count;
+    ATT_TRY(att_settings_step_plan(pieces, &piece_count, settings, err));
     return check_files(settings, err);
 }

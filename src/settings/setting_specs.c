@@ -93,6 +93,7 @@ static const char *const pools[] = { "stop", "last", "mean", "max", "attention",
 static const char *const pool_scores[] = { "dot", "scaled", "additive", NULL };
 static const char *const char_features[] = { "none", "cnn", "lstm", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
+static const char *const init_vocabs[] = { "keep", "extend", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
 static const char *const best_metrics[] = {
     "token-error-rate", "exact-match", "loss", "bleu", "f1", NULL
@@ -223,6 +224,13 @@ const att_setting_spec att_setting_specs[] = {
            "embedding too (all)"),
     REAL("model", "init-range", init_range, ALL, "0", 0, 10, "X",
          "initialize weights uniformly in [-X, X]; 0: Xavier (Glorot) by the size of each matrix"),
+    TEXT("model", "init-from", init_from, ALL, NULL, "MODEL",
+         "fine-tune: start from the weights of this model, and take from it what is not given of "
+         "the tokens and the architecture"),
+    CHOICE(
+        "model", "init-vocab", init_vocab, ALL, "keep", init_vocabs, "HOW",
+        "vocabulary with --init-from: keep that of the model (new tokens are unknown), or extend "
+        "it by the new tokens of the training data"),
 
     CHOICE("rnn", "rnn-cell", rnn_cell, RNN, "lstm", rnn_cells, "CELL", "type of RNN cell"),
     INTEGER("rnn", "embedding-size", embedding_size, EMBEDDING_SIZE, "128", 1, 65536, "N",
@@ -340,6 +348,8 @@ const att_setting_spec att_setting_specs[] = {
             "number of training epochs"),
     INTEGER("schedule", "steps", steps, ALL, "0", 0, MAX_COUNT, "N",
             "maximum number of training steps; 0: train for all epochs"),
+    TEXT("schedule", "step-plan", step_plan, ALL, NULL, "PLAN",
+         "how --time changed the number of steps during the run, as STEP:STEPS,…"),
     INTEGER("schedule", "batch-tokens", batch_tokens, ALL, "2048", 1, 1e8, "TOKENS",
             "batch size in tokens, padding included: sequences times the longer side"),
     INTEGER("schedule", "accumulate", accumulate, ALL, "1", 1, 1e6, "N",
@@ -366,6 +376,11 @@ const att_setting_spec att_setting_specs[] = {
     TEXT(ATT_GROUP_OUTPUT, "resume", resume, ALL, NULL, "FILE",
          "resume training from this checkpoint"),
 
+    TEXT(ATT_GROUP_BUDGET, "time", time, ALL, NULL, "TIME",
+         "train for this long, as 90s, 30m or 1h30m: chooses the number of steps and, if it is not "
+         "given, the size of the model"),
+    INTEGER(ATT_GROUP_BUDGET, "try", tries, ALL, "0", 0, 1000, "N",
+            "search: try N settings around the defaults, and train the best to the end; 0: off"),
 };
 
 const size_t att_setting_spec_count = ATT_COUNT(att_setting_specs);

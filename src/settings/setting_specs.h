@@ -7,6 +7,12 @@
 /* The group of settings about the files of one run. A model file does not store them. */
 #define ATT_GROUP_OUTPUT "output"
 
+/* The group of settings that others are chosen by. A model file stores those. */
+#define ATT_GROUP_BUDGET "budget"
+
+/* Whether the files of models store a setting of this group. */
+bool att_setting_group_is_saved(const char *group);
+
 /* What a task trains, and what it reads. */
 typedef struct att_task_spec {
     att_model_type model_type;

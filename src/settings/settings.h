@@ -113,6 +113,9 @@ typedef enum att_best_metric {
     ATT_BEST_METRIC_F1,   /* of the spans of a tagger */
 } att_best_metric;
 
+/* The vocabulary of a fine-tuned model. */
+typedef enum att_init_vocab { ATT_INIT_VOCAB_KEEP, ATT_INIT_VOCAB_EXTEND } att_init_vocab;
+
 /* Where a value came from. A later origin in this list overrides an earlier one. */
 typedef enum att_setting_origin {
     ATT_FROM_DEFAULT,
@@ -164,6 +167,8 @@ struct att_settings {
     int positions, positions_join;
     int tie_embeddings;
     double init_range;
+    const char *init_from; /* model to fine-tune */
+    int init_vocab;        /* att_init_vocab */
 
     /* RNN */
     int rnn_cell; /* att_cell of tape/ops.h */
@@ -209,6 +214,7 @@ struct att_settings {
     double min_learning_rate, plateau_factor;
     int64_t plateau_patience;
     int64_t epochs, steps;
+    const char *step_plan; /* changes of `steps` during the run: att_settings_step_plan() */
     int64_t batch_tokens, accumulate;
 
     /* run and output */
@@ -218,6 +224,10 @@ struct att_settings {
     int64_t seed;
     const char *out, *log, *resume;
     double save_every; /* seconds */
+
+    /* budget */
+    const char *time; /* att_settings_seconds() */
+    int64_t tries;
 
     uint8_t origin[ATT_MAX_SETTINGS]; /* att_setting_origin of each row of the table */
     att_arena strings;                /* holds the texts that were given */
@@ -256,9 +266,24 @@ typedef struct att_tag_columns {
 /* Parses the setting `columns`. */
 att_status att_settings_columns(att_tag_columns *out, const att_settings *settings, att_error *err);
 
-/* All settings except those of the group ATT_GROUP_OUTPUT, as a JSON object; and back, into
- * settings that keep what a config file or the caller has set. `name` stands for the model in
- * errors. Unknown keys are refused. */
+/* Parses the setting `time`: "90s", "30m", "1h30m". 0 where it is not given. */
+att_status att_settings_seconds(double *out, const att_settings *settings, att_error *err);
+
+/* From step `from` on, a run is planned to end after `steps` steps. */
+typedef struct att_step_plan_piece {
+    int64_t from, steps;
+} att_step_plan_piece;
+
+enum { ATT_MAX_STEP_PLAN = 128 };
+
+/* Parses the setting `step-plan`, "0:1000,600:900", into *count pieces (0 where it is not given),
+ * the first from step 0. */
+att_status att_settings_step_plan(att_step_plan_piece out[ATT_MAX_STEP_PLAN], size_t *count,
+                                  const att_settings *settings, att_error *err);
+
+/* All settings except those of the groups ATT_GROUP_OUTPUT and ATT_GROUP_BUDGET, as a JSON object;
+ * and back, into settings that keep what a config file or the caller has set. `name` stands for the
+ * model in errors. Unknown keys are refused. */
 att_status att_settings_to_json(att_string *out, const att_settings *settings, att_error *err);
 att_status att_settings_from_json(att_settings *settings, const char *json, const char *name,
                                   att_error *err);

@@ -13,9 +13,14 @@
 
 /* ---- writing */
 
+bool att_setting_group_is_saved(const char *group)
+{
+    return strcmp(group, ATT_GROUP_OUTPUT) != 0 && strcmp(group, ATT_GROUP_BUDGET) != 0;
+}
+
 static bool is_saved(const att_setting_spec *row)
 {
-    return strcmp(row->info.group, ATT_GROUP_OUTPUT) != 0;
+    return att_setting_group_is_saved(row->info.group);
 }
 
 static void put_setting(att_json_writer *out, const att_setting_spec *row,

@@ -55,6 +55,14 @@ void att_vocab_set_append_eos(att_vocab *vocab);
 void att_vocab_set_prepend_bos(att_vocab *vocab);
 bool att_vocab_prepends_bos(const att_vocab *vocab);
 
+/* A copy of a complete vocabulary. */
+att_status att_vocab_clone(att_vocab **out, const att_vocab *vocab, att_error *err);
+
+/* Adds the tokens of `more` that a complete vocabulary lacks, after its own; *added is their
+ * number. Neither has subwords. */
+att_status att_vocab_extend(att_vocab *vocab, const att_vocab *more, int64_t *added,
+                            att_error *err);
+
 /* Splits a line, counts its tokens and appends the provisional id of each to *ids: the order of
  * first appearance, from 0. Stops after `max_tokens` tokens, so that a very long line costs little.
  * A vocabulary of bytes appends the final ids. */

@@ -16,6 +16,24 @@ static double fraction_done(int64_t from, int64_t step, int64_t to)
     return to <= from ? 1.0 : clamp((double)(step - from) / (double)(to - from), 0, 1);
 }
 
+/* The same to the end of the plan. Each change of the plan continues from the fraction that was
+ * reached, so that the learning rate does not jump. */
+static double plan_done(const att_training_plan *plan, int64_t from, int64_t step)
+{
+    int64_t total = plan->piece_count > 0 ? plan->pieces[0].steps : plan->total_steps;
+    int64_t start = from;
+    double before = 0;
+    for (size_t i = 1; i < plan->piece_count && plan->pieces[i].from < step; i++) {
+        if (plan->pieces[i].from > start) {
+            before += (1 - before) * fraction_done(start, plan->pieces[i].from, total);
+            start = plan->pieces[i].from;
+        }
+        total = plan->pieces[i].steps;
+    }
+    double done = fraction_done(start, step, total);
+    return before > 0 ? before + (1 - before) * done : done;
+}
+
 /* sin(x) for 0 <= x <= pi/2 by its Taylor series; the eleventh term is below the last bit. */
 static double sine(double x)
 {
@@ -60,7 +78,7 @@ static double cosine_learning_rate(const att_settings *settings, const att_train
 {
     (void)plateau;
     const double half_pi = 0x1.921fb54442d18p+0;
-    double s = sine(half_pi * fraction_done(settings->warmup, step, plan->total_steps));
+    double s = sine(half_pi * plan_done(plan, settings->warmup, step));
     return settings->min_learning_rate +
            (settings->learning_rate - settings->min_learning_rate) * fmax(1 - s * s, 0);
 }
@@ -107,6 +125,5 @@ double att_schedule_sampling_probability(const att_settings *settings,
                                          const att_training_plan *plan, int64_t step)
 {
     int64_t from = (settings->scheduled_sampling_start - 1) * plan->epoch_steps;
-    return step > from ? settings->scheduled_sampling * fraction_done(from, step, plan->total_steps)
-                       : 0;
+    return step > from ? settings->scheduled_sampling * plan_done(plan, from, step) : 0;
 }

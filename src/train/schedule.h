@@ -10,6 +10,10 @@
 typedef struct att_training_plan {
     int64_t epoch_steps; /* steps per epoch */
     int64_t total_steps; /* steps of the whole run */
+    /* How total_steps changed during the run (setting step-plan); none: it did not. The schedule
+     * continues from where it was towards the new end. */
+    att_step_plan_piece pieces[ATT_MAX_STEP_PLAN];
+    size_t piece_count;
 } att_training_plan;
 
 /* The state of the plateau schedule; start from {0}. */

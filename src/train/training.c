@@ -3,6 +3,7 @@
 #include "train/training.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/file.h"
@@ -72,7 +73,7 @@ static att_status check_outputs_differ(const att_training *training, att_error *
     att_status status = ATT_OK;
     for (size_t i = 0; status == ATT_OK && (row = att_setting_get(i)) != NULL; i++) {
         att_string input = { 0 };
-        if (row->type != ATT_SETTING_TEXT || strcmp(row->group, ATT_GROUP_OUTPUT) == 0)
+        if (row->type != ATT_SETTING_TEXT || !att_setting_group_is_saved(row->group))
             continue;
         status = att_settings_get(&input, training->settings, row->key, err);
         for (size_t k = 0; status == ATT_OK && k < ATT_COUNT(written); k++)
@@ -110,10 +111,14 @@ static att_status set_image_settings(att_training *training, att_error *err)
     return ATT_OK;
 }
 
-static att_status load_data(att_training *training, att_error *err)
+/* `from`, unless NULL, is a model whose vocabularies are kept, or extended if `extend`. */
+static att_status load_data(att_training *training, const att_model *from, bool extend,
+                            att_error *err)
 {
     att_data *data = &training->data;
-    ATT_TRY(att_data_load(data, training->settings, err));
+    const att_initial_vocabs initial = { from ? from->source_vocab : NULL,
+                                         from ? from->target_vocab : NULL, extend };
+    ATT_TRY(att_data_load_initial(data, training->settings, from ? &initial : NULL, err));
     ATT_TRY(set_image_settings(training, err));
     if (data->valid.pairs == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
@@ -158,9 +163,10 @@ static att_status alloc_blocks(att_training *training, att_error *err)
     return ATT_OK;
 }
 
-static void plan_steps(att_training *training)
+static att_status plan_steps(att_training *training, att_error *err)
 {
     const att_settings *settings = training->settings;
+    att_training_plan *plan = &training->plan;
     att_batches_start_epoch(training->batches, 0);
     training->arranged_epoch = 0;
     int64_t batches = att_batches_count(training->batches);
@@ -168,29 +174,57 @@ static void plan_steps(att_training *training)
     int64_t total = settings->epochs > INT64_MAX / steps ? INT64_MAX : settings->epochs * steps;
     if (settings->steps > 0 && settings->steps < total)
         total = settings->steps;
-    training->plan = (att_training_plan){ steps, total };
+    *plan = (att_training_plan){ .epoch_steps = steps, .total_steps = total };
+    return att_settings_step_plan(plan->pieces, &plan->piece_count, settings, err);
 }
 
+att_status att_training_build(att_training *training, att_error *err)
+{
+    ATT_TRY(make_model(training, err));
+    ATT_TRY(alloc_blocks(training, err));
+    return plan_steps(training, err);
+}
+
+/* `from`: the model of init-from, or where a run of it is resumed, that of the checkpoint. */
 static att_status init_training(att_training *training, const att_bundle *checkpoint,
-                                att_error *err)
+                                const att_model *from, att_error *err)
 {
     att_settings *settings = training->settings;
-    if (checkpoint)
-        ATT_TRY(att_resume_settings(settings, checkpoint, settings->resume, err));
+    double seconds;
     ATT_TRY(att_settings_check(settings, err));
+    ATT_TRY(att_settings_seconds(&seconds, settings, err));
     ATT_TRY(choose_paths(training, err));
     ATT_TRY(att_file_check_output_path(training->model_path.data, err));
     ATT_TRY(check_outputs_differ(training, err));
-    ATT_TRY(load_data(training, err));
+    bool extend = !checkpoint && settings->init_vocab == ATT_INIT_VOCAB_EXTEND;
+    ATT_TRY(load_data(training, from, extend, err));
     ATT_TRY(att_progress_step(1, err));
-    ATT_TRY(make_model(training, err));
-    ATT_TRY(alloc_blocks(training, err));
-    plan_steps(training);
+    if (seconds > 0)
+        ATT_TRY(att_budget_choose(training, seconds, err));
+    ATT_TRY(att_training_build(training, err));
     if (checkpoint)
         ATT_TRY(att_checkpoint_load(training, checkpoint, settings->resume, err));
+    else if (from)
+        ATT_TRY(att_init_from_values(training, from, err));
     ATT_TRY(att_progress_step(2, err));
     ATT_TRY(att_training_dry_run(training, err));
     return att_progress_step(3, err);
+}
+
+/* The model of init-from; NULL: there is none. */
+static att_status load_initial(att_model **out, att_settings *settings,
+                               const att_bundle *checkpoint, att_error *err)
+{
+    *out = NULL;
+    if (checkpoint) {
+        ATT_TRY(att_resume_settings(settings, checkpoint, settings->resume, err));
+        return settings->init_from ? att_model_from_bundle(out, checkpoint, settings->resume, err)
+                                   : ATT_OK;
+    }
+    if (!settings->init_from)
+        return ATT_OK;
+    ATT_TRY(att_model_load(out, settings->init_from, err));
+    return att_init_from_settings(settings, *out, err);
 }
 
 /* The dataset in `options` is mounted only while the run is created: training needs only its
@@ -204,8 +238,12 @@ static att_status open_training(att_training *training, const att_training_optio
     att_status status = att_example_files_new(&files, settings, options, err);
     if (status == ATT_OK && settings->resume)
         status = att_model_load_bundle(&checkpoint, settings->resume, err);
+    att_model *from = NULL;
     if (status == ATT_OK)
-        status = init_training(training, checkpoint, err);
+        status = load_initial(&from, settings, checkpoint, err);
+    if (status == ATT_OK)
+        status = init_training(training, checkpoint, from, err);
+    att_model_free(from);
     att_bundle_free(checkpoint);
     att_example_files_free(&files);
     return status;
@@ -222,6 +260,7 @@ att_status att_training_new(att_training **out, att_settings *settings,
         return att_fail_memory(err);
     training->settings = settings;
     training->arranged_epoch = -1;
+    training->budget.start = att_clock_seconds();
     att_progress_scope scope;
     att_progress_begin(&scope, "preparing the training run", 3);
     att_status status = open_training(training, &resolved, err);
@@ -233,6 +272,23 @@ att_status att_training_new(att_training **out, att_settings *settings,
     return status;
 }
 
+void att_training_release(att_training *training)
+{
+    att_free(training->best_params);
+    att_free(training->snapshots);
+    att_free(training->norm_sums);
+    training->best_params = training->snapshots = NULL;
+    training->norm_sums = NULL;
+    att_optimizer_free(&training->optimizer);
+    att_batches_free(training->batches);
+    training->batches = NULL;
+    att_carried_state_free(&training->carried_state);
+    att_tape_free(training->tape);
+    training->tape = NULL;
+    att_model_free(training->model);
+    training->model = NULL;
+}
+
 void att_training_free(att_training *training)
 {
     if (!training)
@@ -240,15 +296,9 @@ void att_training_free(att_training *training)
     att_file_lock_release(&training->output_lock);
     att_string_free(&training->model_path);
     att_string_free(&training->checkpoint_path);
-    att_free(training->best_params);
-    att_free(training->snapshots);
-    att_free(training->norm_sums);
+    att_string_free(&training->choices);
     att_training_state_free(&training->state);
-    att_optimizer_free(&training->optimizer);
-    att_batches_free(training->batches);
-    att_carried_state_free(&training->carried_state);
-    att_tape_free(training->tape);
-    att_model_free(training->model);
+    att_training_release(training);
     att_data_free(&training->data);
     att_free(training);
 }

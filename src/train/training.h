@@ -16,6 +16,15 @@
 typedef att_status att_allreduce(void *context, float *grad, size_t size, double *sums, int count,
                                  att_error *err);
 
+/* The time that a run has (setting `time`). Times are those of att_clock_seconds(). */
+typedef struct att_budget {
+    double start, deadline;                  /* deadline 0: there is no budget */
+    double step_seconds, validation_seconds; /* measured, or estimated at first */
+    double timed_since;                      /* when the timing of steps began, 0: not yet */
+    int64_t timed_steps;
+    double next_check;
+} att_budget;
+
 struct att_training {
     att_settings *settings; /* borrowed */
     att_data data;
@@ -26,6 +35,8 @@ struct att_training {
     att_tape *tape;
     att_optimizer optimizer;
     att_training_plan plan;
+    att_budget budget;
+    att_string choices; /* settings that were chosen for the budget, and why: for the report */
     att_training_state state;
     float *best_params;  /* [size] of the best validation */
     float *snapshots;    /* [average, size] of validation n at n mod average; or NULL */
@@ -37,6 +48,34 @@ struct att_training {
     att_allreduce *allreduce; /* NULL: a single process */
     void *allreduce_context;
 };
+
+/* ---- training.c */
+
+/* Makes everything that depends on the size of the model: model, batches, optimizer, plan; and
+ * releases it again. */
+att_status att_training_build(att_training *training, att_error *err);
+void att_training_release(att_training *training);
+
+/* ---- init_from.c */
+
+/* Takes the settings that determine the architecture from a model, which settings->init_from names.
+ * Refuses settings given by the user that differ. */
+att_status att_init_from_settings(att_settings *settings, const att_model *model, att_error *err);
+
+/* Copies the weights of the model. Rows of new tokens keep their initial values. */
+att_status att_init_from_values(att_training *training, const att_model *model, att_error *err);
+
+/* ---- budget.c */
+
+/* Chooses the size of the model, unless it was given, and the length of the run, by the speed of
+ * this machine, so that the run ends `seconds` after training->budget.start. The data are loaded;
+ * nothing is built yet. */
+att_status att_budget_choose(att_training *training, double seconds, att_error *err);
+
+/* After a step, and after a validation that took `seconds`: plans the rest of the run anew where it
+ * would end too late, or after a validation much too early. */
+att_status att_budget_step_done(att_training *training, att_error *err);
+att_status att_budget_validation_done(att_training *training, double seconds, att_error *err);
 
 /* ---- checkpoint.c */
 

@@ -124,13 +124,19 @@ static att_status save(training_loop *at, att_error *err)
 /* Does a validation if it is due, else a step. */
 static att_status advance(training_loop *at, att_error *err)
 {
+    bool has_budget = at->training->budget.deadline > 0;
+    double start = has_budget ? att_clock_seconds() : 0;
     if (!is_validation_due(at->training)) {
         ATT_TRY(att_training_step(at->training, &at->norm, err));
+        if (has_budget)
+            ATT_TRY(att_budget_step_done(at->training, err));
         report_progress(at, ATT_TRAINING_STEP);
         return ATT_OK;
     }
     bool done;
     ATT_TRY(att_training_validate(at->training, should_continue, at, &done, &at->improved, err));
+    if (done && has_budget)
+        ATT_TRY(att_budget_validation_done(at->training, att_clock_seconds() - start, err));
     if (done)
         report_progress(at, ATT_TRAINING_VALIDATED);
     return ATT_OK;

@@ -29,6 +29,32 @@ static size_t corpus_bytes(const att_corpus *corpus)
            (size_t)corpus->pairs * 3 * sizeof(int64_t);
 }
 
+/* What a fine-tuned model starts from. */
+static att_status report_initial(att_string *out, const att_training *training)
+{
+    const att_settings *settings = training->settings;
+    const att_data *data = &training->data;
+    if (!settings->init_from)
+        return ATT_OK;
+    ATT_TRY(att_string_printf(out, "%-12sthe weights of %s; ", "start", settings->init_from));
+    bool has_source = data->source_vocab && data->source_vocab != data->target_vocab;
+    bool extended = settings->init_vocab == ATT_INIT_VOCAB_EXTEND;
+    int64_t source = extended ? data->added_source : data->train.stats.source.unknown_tokens;
+    int64_t target = extended ? data->added_target : data->train.stats.target.unknown_tokens;
+    if (!has_source)
+        return att_string_printf(out,
+                                 extended ? "its vocabulary was extended by %" PRId64 " tokens\n"
+                                          : "its vocabulary is kept: %" PRId64
+                                            " training tokens are unknown\n",
+                                 source + target);
+    return att_string_printf(out,
+                             extended ? "its vocabularies were extended by %" PRId64
+                                        " source and %" PRId64 " target tokens\n"
+                                      : "its vocabularies are kept: %" PRId64 " source and %" PRId64
+                                        " target tokens of the training data are unknown\n",
+                             source, target);
+}
+
 static att_status report_run(att_string *out, const att_training *training)
 {
     const att_training_state *state = &training->state;
@@ -43,6 +69,9 @@ static att_status report_run(att_string *out, const att_training *training)
                           "%.1f\n",
                           "memory", megabytes(training->params_bytes + batch + data),
                           megabytes(training->params_bytes), megabytes(batch), megabytes(data)));
+    ATT_TRY(report_initial(out, training));
+    if (training->choices.length > 0)
+        ATT_TRY(att_string_append(out, training->choices.data, training->choices.length));
     ATT_TRY(att_string_printf(out, "%-12s%" PRId64 " steps in %" PRId64 " epoch%s\n", "plan",
                               training->plan.total_steps, training->settings->epochs,
                               training->settings->epochs == 1 ? "" : "s"));

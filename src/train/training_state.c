@@ -33,7 +33,7 @@ int64_t att_training_state_epoch(const att_training_state *state)
     return state->epoch + (state->epoch_batches > 0 || state->epoch == 0);
 }
 
-static double metric_value(const att_validation *validation, att_best_metric by)
+double att_validation_metric(const att_validation *validation, att_best_metric by)
 {
     switch (by) {
     case ATT_BEST_METRIC_TOKENS:
@@ -53,7 +53,7 @@ static double metric_value(const att_validation *validation, att_best_metric by)
 /* Equal metrics are common near the end of a simple task; the loss decides then. */
 static bool is_better(const att_validation *a, const att_validation *b, att_best_metric by)
 {
-    double one = metric_value(a, by), other = metric_value(b, by);
+    double one = att_validation_metric(a, by), other = att_validation_metric(b, by);
     return one < other || (one == other && a->loss < b->loss);
 }
 

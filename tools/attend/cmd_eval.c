@@ -26,8 +26,13 @@ const char eval_details[] =
     "label "
     "that the model lacks counts as wrong.\n"
     "\n"
+    "With --baseline OTHER, MODEL is compared with another model on DATA: the scores of both, "
+    "their "
+    "difference, and the p-values of two paired significance tests, bootstrap resampling and "
+    "approximate randomization, as in sacreBLEU. OTHER may be an ensemble, separated by commas.\n"
+    "\n"
     "With --hyp and --ref, no model is used: the lines of a file are scored against those of one "
-    "or more reference files.\n"
+    "or more reference files, and with --baseline FILE compared with another file of hypotheses.\n"
     "\n"
     "Values in parentheses are 95 % confidence intervals (bootstrap resampling of the lines).\n";
 
@@ -51,6 +56,10 @@ const option eval_options[] = {
     ROW("bootstrap-samples", INTEGER, bootstrap_samples, "N",
         "bootstrap samples for the 95 % confidence intervals (default 1000; 0: no intervals)",
         .min = 0, .max = 1e6, .model_types = TYPES_READ_LINES),
+    ROW("baseline", STRING, baseline, "OTHER",
+        "compare with another model, or with --hyp another file of hypotheses, by paired "
+        "significance tests",
+        .model_types = TYPES_READ_LINES),
     ROW("features", STRING, features, "FILE", "image features of the captions in DATA, as .npy",
         .model_types = TYPE_CAPTION),
     ROW("recorded-data", FLAG, recorded_data, NULL,
@@ -83,7 +92,8 @@ static exit_code eval_lines(const struct verb *verb, const eval_settings *set, i
                             char **more)
 {
     static const char *const allowed[] = {
-        "hyp", "ref", "json", "metric", "tokenizer", "lowercase", "bootstrap-samples", NULL
+        "hyp",      "ref", "json", "metric", "tokenizer", "lowercase", "bootstrap-samples",
+        "baseline", NULL
     };
     if (!set->hypotheses || !set->reference)
         return report_usage(verb, "--hyp and --ref need each other");
@@ -105,10 +115,14 @@ exit_code eval_run(const struct verb *verb, int count, char **args)
     const char *wrong = decoding_conflict(&set.decoding);
     if (wrong)
         return report_usage(verb, "%s", wrong);
+    if (set.baseline && set.bootstrap_samples == 0)
+        return report_usage(verb, "--baseline needs --bootstrap-samples of at least 1");
     if (set.hypotheses || set.reference)
         return eval_lines(verb, &set, operands, args);
     if (operands < 1 || operands > 2)
         return report_usage(verb, "expects a model and, optionally, a data file");
+    if (set.baseline && operands < 2)
+        return report_usage(verb, "--baseline needs the data to compare the models on");
     const model_verb with = { .verb = verb,
                               .settings = &set,
                               .defaults = &defaults,

@@ -25,6 +25,10 @@ const char train_details[] =
     "saves a checkpoint and ends with exit code 4; --resume CHECKPOINT continues the run and gives "
     "the same bits as a run that was never stopped.\n"
     "\n"
+    "--init-from MODEL fine-tunes a model. --time 30m picks the size and the schedule so that the "
+    "run "
+    "ends in time on this machine. --try N searches N settings around the defaults.\n"
+    "\n"
     "A --config file has one `key = value` line per option, without the dashes. Options on the "
     "command line take precedence. --no-NAME turns off an option that is on by default.\n"
     "\n"
@@ -37,6 +41,32 @@ const option train_options[] = {
     OPTION_ROW(train_request, "quiet", 'q', FLAG, quiet, NULL, "print only the final result"),
     { 0 },
 };
+
+/* ---- settings */
+
+/* Sets *given if one of the settings has a value; the list ends with NULL. */
+static att_status any_given(bool *given, const att_settings *settings, const char *const *keys,
+                            att_error *err)
+{
+    att_status status = ATT_OK;
+    *given = false;
+    for (; *keys && status == ATT_OK; keys++) {
+        att_string value = { 0 };
+        status = att_settings_get(&value, settings, *keys, err);
+        *given |= status == ATT_OK && value.length > 0;
+        att_string_free(&value);
+    }
+    return status;
+}
+
+static att_status has_tries(bool *out, const att_settings *settings, att_error *err)
+{
+    att_string value = { 0 };
+    att_status status = att_settings_get(&value, settings, "try", err);
+    *out = status == ATT_OK && strcmp(value.data, "0") != 0;
+    att_string_free(&value);
+    return status;
+}
 
 /* ---- the run */
 
@@ -118,9 +148,18 @@ static exit_code train(const train_request *request)
     train_progress show = { .live = isatty(STDOUT_FILENO) && !request->quiet,
                             .quiet = request->quiet,
                             .log_name = "log" };
+    bool tries = false;
+    att_status status =
+        any_given(&show.has_budget, request->settings, (const char *const[]){ "time", NULL }, &err);
+    if (status == ATT_OK)
+        status = has_tries(&tries, request->settings, &err);
+    if (status != ATT_OK)
+        return report(status, &err);
     signals_catch();
     att_callback_set(on_callback, NULL);
-    att_status status = att_training_new(&training, request->settings, NULL, &err);
+    if (tries)
+        return train_search(request);
+    status = att_training_new(&training, request->settings, NULL, &err);
     if (status == ATT_CANCELLED) /* nothing to save yet */
         signals_raise();
     if (status == ATT_OK)
@@ -138,21 +177,6 @@ static exit_code train(const train_request *request)
 }
 
 /* ---- the command line */
-
-/* Sets *given if one of the settings has a value; the list ends with NULL. */
-static att_status any_given(bool *given, const att_settings *settings, const char *const *keys,
-                            att_error *err)
-{
-    att_status status = ATT_OK;
-    *given = false;
-    for (; *keys && status == ATT_OK; keys++) {
-        att_string value = { 0 };
-        status = att_settings_get(&value, settings, *keys, err);
-        *given |= status == ATT_OK && value.length > 0;
-        att_string_free(&value);
-    }
-    return status;
-}
 
 const char *train_task(size_t index)
 {
@@ -204,7 +228,8 @@ static exit_code load_configs(const train_request *request)
 }
 
 /* The task may also come from a config file, from the files given (pairs) or from the checkpoint of
- * a resumed run. The settings of a checkpoint are checked later, with those given here. */
+ * a resumed run. The settings of a checkpoint, or of a model to fine-tune, are checked later, with
+ * those given here. */
 static exit_code check(const train_request *request, const struct verb *verb, bool task_given)
 {
     const att_settings *settings = request->settings;
@@ -214,7 +239,8 @@ static exit_code check(const train_request *request, const struct verb *verb, bo
     att_status status =
         any_given(&files, settings, (const char *const[]){ "train", "source", NULL }, &err);
     if (status == ATT_OK)
-        status = any_given(&resumed, settings, (const char *const[]){ "resume", NULL }, &err);
+        status = any_given(&resumed, settings, (const char *const[]){ "resume", "init-from", NULL },
+                           &err);
     if (status == ATT_OK)
         status = att_settings_get(&task, settings, "task", &err);
     bool named = task_given || (status == ATT_OK && strcmp(task.data, "pairs") != 0);

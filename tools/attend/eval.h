@@ -20,6 +20,7 @@ typedef struct eval_settings {
     bool lowercase;
     long bootstrap_samples;
     const char *features;
+    const char *baseline;  /* models, or with --hyp a file of hypotheses, to compare with */
     long max_input_length; /* 0: not given */
 } eval_settings;
 
@@ -53,7 +54,21 @@ typedef struct eval_report {
     bool metrics_only; /* --metric: print only these */
 } eval_report;
 
+/* The result of a comparison. */
+typedef struct comparison_report {
+    const att_comparison *found;
+    const char *unit; /* what a line is */
+    long resamples;
+    size_t first;      /* row to print first */
+    size_t first_text; /* the first row of the text metrics, which come last */
+} comparison_report;
+
+/* Compares with the models of --baseline, for models of any type that eval_options allows. */
+att_status eval_compare(const eval_settings *set, const decoding *models, const char *data,
+                        att_error *err);
+
 /* Prints to standard output, as lines or as one JSON object. */
+att_status comparison_report_print(const comparison_report *report, bool json, att_error *err);
 att_status eval_report_print(const eval_report *report, bool json, att_error *err);
 
 #endif

@@ -109,6 +109,8 @@ att_status eval_classifier(const void *settings, const decoding *models, const c
                            att_error *err)
 {
     const eval_settings *set = settings;
+    if (set->baseline)
+        return eval_compare(set, models, data, err);
     att_classifier_eval *scores = NULL;
     att_string notes = { 0 };
     const att_metric_options metric_options = eval_metric_options(set);

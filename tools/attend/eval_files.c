@@ -38,6 +38,23 @@ att_metric_options eval_metric_options(const eval_settings *set)
                                  .seed = BOOTSTRAP_SEED };
 }
 
+static att_status compare_files(const eval_settings *set, const name_list *list,
+                                const char *const *references, size_t reference_count,
+                                const att_metric_options *options, att_error *err)
+{
+    att_comparison *found;
+    att_status status =
+        att_metrics_compare_files(&found, list->names, list->count, set->hypotheses, set->baseline,
+                                  references, reference_count, options, err);
+    if (status == ATT_OK)
+        status = comparison_report_print(
+            &(comparison_report){
+                .found = found, .unit = "lines", .resamples = set->bootstrap_samples },
+            set->json, err);
+    att_comparison_free(found);
+    return status;
+}
+
 att_status eval_files(const eval_settings *set, int count, char **more, att_error *err)
 {
     static const char *const defaults[] = { "bleu", "chrf", "ter" };
@@ -51,10 +68,12 @@ att_status eval_files(const eval_settings *set, int count, char **more, att_erro
     for (int i = 0; i < count; i++)
         references[i + 1] = more[i];
     att_status status = eval_names(&list, set->metrics, defaults, 3, err);
-    if (status == ATT_OK)
+    if (status == ATT_OK && set->baseline)
+        status = compare_files(set, &list, references, (size_t)count + 1, &options, err);
+    else if (status == ATT_OK)
         status = att_metrics_score_files(&scores, list.names, list.count, set->hypotheses,
                                          references, (size_t)count + 1, &options, err);
-    if (status == ATT_OK)
+    if (status == ATT_OK && !set->baseline)
         status =
             eval_report_print(&(eval_report){ .lines = (int64_t)att_metric_scores_lines(scores),
                                               .metrics = scores,

@@ -62,6 +62,10 @@ static void print_text(const eval_report *report, const metric_row *rows, size_t
     printf("%-20s %" PRId64 "\n", report->unit ? report->unit : "lines", report->lines);
     if (report->scores && !report->metrics_only)
         printf("%-20s %" PRId64 "\n", "target tokens", report->scores->tokens);
+    if (report->scores && report->scores->several_targets > 0)
+        printf("%-20s %" PRId64
+               " (sources; an output that equals any target of its source is exact)\n",
+               "several targets", report->scores->several_targets);
     if (report->scores && report->scores->truncated_outputs > 0)
         printf("%-20s %" PRId64 " (cut at --max-output-length)\n", "truncated outputs",
                report->scores->truncated_outputs);
@@ -97,6 +101,8 @@ static void print_json(const eval_report *report, const metric_row *rows, size_t
     if (report->scores)
         printf(",\"target_tokens\":%" PRId64 ",\"truncated_outputs\":%" PRId64,
                report->scores->tokens, report->scores->truncated_outputs);
+    if (report->scores && report->scores->several_targets > 0)
+        printf(",\"several_targets\":%" PRId64, report->scores->several_targets);
     for (const metric_row *row = rows; row < rows + count; row++) {
         printf(",\"%s\":", row->key);
         print_number(row->value);

@@ -10,6 +10,8 @@ att_status eval_seq2seq(const void *settings, const decoding *models, const char
                         att_error *err)
 {
     const eval_settings *set = settings;
+    if (set->baseline)
+        return eval_compare(set, models, data, err);
     name_list list = { 0 };
     att_seq2seq_eval scores = ATT_INIT(att_seq2seq_eval);
     att_metric_scores *texts = NULL;

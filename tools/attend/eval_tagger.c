@@ -62,6 +62,8 @@ att_status eval_tagger(const void *settings, const decoding *models, const char 
                        att_error *err)
 {
     const eval_settings *set = settings;
+    if (set->baseline)
+        return eval_compare(set, models, data, err);
     att_tagger_eval *scores = NULL;
     att_string notes = { 0 };
     const att_metric_options metric_options = eval_metric_options(set);

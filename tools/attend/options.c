@@ -97,8 +97,10 @@ static const char *nearest_option(const struct verb *verb, const char *name)
  * `--no-NAME` also by NAME alone. */
 static exit_code unknown_option(const struct verb *verb, const char *name)
 {
-    const char *no = "";
+    const char *no = "", *text = option_elsewhere(name);
     const char *known = option_renamed(verb->name, name);
+    if (!known && text)
+        return report_usage(verb, "unknown option --%s; %s", name, text);
     if (!known && strncmp(name, "no-", 3) == 0) {
         known = option_renamed(verb->name, name + 3);
         known = known ? known : nearest_option(verb, name + 3);

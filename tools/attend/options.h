@@ -80,4 +80,7 @@ const char *model_type_name(att_model_type type);
 /* The name that an option of attend 0.1 has today; NULL if the verb had none of this name. */
 const char *option_renamed(const char *verb, const char *old_name);
 
+/* Says how to do what an option of other programs does and none of ours; NULL: it is not known. */
+const char *option_elsewhere(const char *name);
+
 #endif

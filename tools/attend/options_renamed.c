@@ -39,6 +39,10 @@ static const struct {
     { " run show ", "eyes", "image-encoder" },
     { " eval ", "lower", "lowercase" },
     { " eval ", "resamples", "bootstrap-samples" },
+    { " eval ", "paired-bs", "baseline" },
+    { " eval ", "paired-ar", "baseline" },
+    { " eval ", "compare", "baseline" },
+    { " eval ", "n-bootstrap", "bootstrap-samples" },
     { " show ", "picture", "image-index" },
     { " cells ", "most", "max-tokens" },
     { " cells ", "best", "top" },
@@ -47,6 +51,36 @@ static const struct {
     { " features ", "rows", "target-names" },
     { " features ", "scale", "target-scale" },
 };
+
+/* What is no option here, for any verb. */
+#define THREADS "set the environment variable ATTEND_THREADS to the number of threads"
+#define DEVICE  "there is no such choice: attend runs on the CPU"
+#define FLOATS  "there is no such choice: attend computes in 32-bit floating point"
+
+static const struct {
+    const char *name, *text;
+} elsewhere[] = {
+    { "threads", THREADS },       { "num-threads", THREADS },
+    { "n-threads", THREADS },     { "cpu-threads", THREADS },
+    { "nthreads", THREADS },      { "jobs", THREADS },
+    { "workers", THREADS },       { "num-workers", THREADS },
+    { "inter-threads", THREADS }, { "intra-threads", THREADS },
+    { "cores", THREADS },         { "gpu", DEVICE },
+    { "gpus", DEVICE },           { "device", DEVICE },
+    { "devices", DEVICE },        { "cuda", DEVICE },
+    { "use-cuda", DEVICE },       { "gpu-ranks", DEVICE },
+    { "world-size", DEVICE },     { "fp16", FLOATS },
+    { "bf16", FLOATS },           { "amp", FLOATS },
+    { "precision", FLOATS },      { "mixed-precision", FLOATS },
+};
+
+const char *option_elsewhere(const char *name)
+{
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (strcmp(elsewhere[i].name, name) == 0)
+            return elsewhere[i].text;
+    return NULL;
+}
 
 const char *option_renamed(const char *verb, const char *old_name)
 {

@@ -16,9 +16,10 @@ typedef struct train_request {
 /* The state of the progress report. */
 typedef struct train_progress {
     att_model_type model_type;
-    bool live;  /* standard output is a terminal: one line changes between validations */
-    bool quiet; /* print only the final result */
-    FILE *log;  /* JSON lines of --log, or NULL */
+    bool live;       /* standard output is a terminal: one line changes between validations */
+    bool quiet;      /* print only the final result */
+    bool has_budget; /* --time: say what more of it would bring */
+    FILE *log;       /* JSON lines of --log, or NULL */
     const char *log_name;
     bool empty_log; /* remove the lines of an earlier run before the first line */
     int64_t last_logged_step;
@@ -31,6 +32,16 @@ typedef struct train_progress {
 
 /* Reports one event of the run: a validation as a row of the table, a step on the live line. */
 void train_progress_event(train_progress *show, const att_training_progress *progress);
+
+/* Parts of the table, for other tables: the headers and the columns of the metrics, and a time as
+ * "1:02:03" or "2:03". */
+enum { DURATION_SIZE = 32 };
+const char *train_metric_headers(att_model_type type);
+void train_print_metrics(att_model_type type, const att_validation *row);
+const char *train_duration(char out[DURATION_SIZE], double seconds);
+
+/* attend train --try (train_search.c). */
+exit_code train_search(const train_request *request);
 
 /* Prints the final result, or how to resume a run that was stopped. */
 void train_progress_end(train_progress *show, const att_training *training, bool finished,

@@ -198,21 +198,30 @@ static void clear_line(train_progress *show)
     show->line_open = false;
 }
 
-/* "1:02:03" or "2:03". */
-static const char *duration(char out[32], double seconds)
+const char *train_metric_headers(att_model_type type)
+{
+    return metrics_of_type[type].column_headers;
+}
+
+void train_print_metrics(att_model_type type, const att_validation *row)
+{
+    metrics_of_type[type].columns(row);
+}
+
+const char *train_duration(char out[DURATION_SIZE], double seconds)
 {
     long whole = isfinite(seconds) && seconds < 1e9 ? (long)ceil(seconds) : 0;
     if (whole >= 3600)
-        snprintf(out, 32, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+        snprintf(out, DURATION_SIZE, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
     else
-        snprintf(out, 32, "%ld:%02ld", whole / 60, whole % 60);
+        snprintf(out, DURATION_SIZE, "%ld:%02ld", whole / 60, whole % 60);
     return out;
 }
 
 /* Truncated to the width of the terminal: a line that wrapped could not be replaced. */
 static void show_live(train_progress *show, const att_training_progress *at)
 {
-    char left[32], line[256];
+    char left[DURATION_SIZE], line[256];
     int width = output_width();
     if (at->event == ATT_TRAINING_VALIDATING)
         snprintf(line, sizeof line, "epoch %lld/%lld  step %lld/%lld  validating",
@@ -223,7 +232,8 @@ static void show_live(train_progress *show, const att_training_progress *at)
                  "epoch %lld/%lld  step %lld/%lld  loss %.4f  gradient norm %.3g  %.0f %s  %s left",
                  (long long)at->epoch, (long long)at->epochs, (long long)at->step,
                  (long long)at->steps, at->loss, at->gradient_norm, at->tokens_per_second,
-                 metrics_of_type[show->model_type].speed_unit, duration(left, at->seconds_left));
+                 metrics_of_type[show->model_type].speed_unit,
+                 train_duration(left, at->seconds_left));
     if (width > 0 && (size_t)width < sizeof line)
         line[width - 1] = '\0';
     printf("\r\033[K%s", line);
@@ -235,7 +245,7 @@ static void show_live(train_progress *show, const att_training_progress *at)
 static void show_validation(train_progress *show, const att_training_progress *at)
 {
     const att_validation *row = at->last;
-    char left[32];
+    char left[DURATION_SIZE];
     clear_line(show);
     if (!show->header_printed)
         printf("%5s %7s %10s %10s%s%s %11s %7s\n", "epoch", "step", "train loss", "valid loss",
@@ -245,7 +255,7 @@ static void show_validation(train_progress *show, const att_training_progress *a
     printf("%5lld %7lld %10.4f %10.4f", (long long)row->epoch, (long long)row->step,
            row->train_loss, row->loss);
     metrics_of_type[show->model_type].columns(row);
-    printf(" %11.0f %7s%s\n", at->tokens_per_second, duration(left, at->seconds_left),
+    printf(" %11.0f %7s%s\n", at->tokens_per_second, train_duration(left, at->seconds_left),
            at->improved ? "  best" : "");
     fflush(stdout);
 }
@@ -268,10 +278,19 @@ void train_progress_event(train_progress *show, const att_training_progress *pro
         show_live(show, progress);
 }
 
+/* What more time would bring; nothing where there is no memory for it. */
+static void print_outlook(const att_training *training)
+{
+    att_string text = { 0 };
+    if (att_training_outlook(&text, training, NULL) == ATT_OK)
+        printf("%s", text.data);
+    att_string_free(&text);
+}
+
 void train_progress_end(train_progress *show, const att_training *training, bool finished,
                         double seconds)
 {
-    char time[32];
+    char time[DURATION_SIZE];
     clear_line(show);
     const char *checkpoint = att_training_checkpoint_path(training);
     if (!finished) {
@@ -282,6 +301,8 @@ void train_progress_end(train_progress *show, const att_training *training, bool
     const att_validation *best = att_training_best(training);
     if (best)
         metrics_of_type[show->model_type].end(best);
+    if (show->has_budget)
+        print_outlook(training);
     terminal_printf(stdout, "wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),
-                    duration(time, seconds), checkpoint);
+                    train_duration(time, seconds), checkpoint);
 }

@@ -74,6 +74,8 @@ _attend_value() {
     'train --positions-join') _attend_words 'add concat' ;;
     'train --tie-embeddings') _attend_words 'no output all' ;;
     'train --init-range') ;;
+    'train --init-from') ;;
+    'train --init-vocab') _attend_words 'keep extend' ;;
     'train --rnn-cell') _attend_words 'vanilla gru lstm' ;;
     'train --embedding-size') ;;
     'train --attention') _attend_words 'none fixed dot scaled general additive concat location local coverage' ;;
@@ -120,6 +122,7 @@ _attend_value() {
     'train --plateau-patience') ;;
     'train --epochs') ;;
     'train --steps') ;;
+    'train --step-plan') ;;
     'train --batch-tokens') ;;
     'train --accumulate') ;;
     'train --validate-every') ;;
@@ -132,6 +135,8 @@ _attend_value() {
     'train --save-every') ;;
     'train --log') _attend_files '' ;;
     'train --resume') _attend_files '' ;;
+    'train --time') ;;
+    'train --try') ;;
     'run --prompt') ;;
     'run --max-new-tokens') ;;
     'run --n-best') ;;
@@ -163,6 +168,7 @@ _attend_value() {
     'eval --metric') ;;
     'eval --tokenizer') _attend_words '13a none char intl' ;;
     'eval --bootstrap-samples') ;;
+    'eval --baseline') ;;
     'eval --features') _attend_files '' ;;
     'eval --beam') ;;
     'eval --beam-stop') _attend_words 'heuristic exact' ;;
@@ -258,22 +264,24 @@ _attend_options() {
             --joint --lowercase --min-count --max-length
             --sequence-length --architecture --layers --hidden-size
             --positions --positions-join --tie-embeddings --init-range
-            --rnn-cell --embedding-size --bidirectional --attention
-            --normalizer --attention-context --attention-window --preset
-            --decoder-layers --heads --kv-heads --ffn-size
-            --norm --norm-kind --activation --residuals
-            --attention-scale --embedding-scale --biases --attention-dropout
-            --embedding-dropout --min-window --max-window --pool
-            --pool-score --pool-heads --crf --char-features
-            --char-embedding-size --char-size --dropout --word-dropout
-            --label-smoothing --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight
-            --optimizer --learning-rate --momentum --beta1
-            --beta2 --rho --epsilon --weight-decay
-            --clip-norm --schedule --warmup --min-learning-rate
-            --plateau-factor --plateau-patience --epochs --steps
-            --batch-tokens --accumulate --validate-every --best-metric
-            --patience --average-checkpoints --seed --data-seed
-            --out --save-every --log --resume'
+            --init-from --init-vocab --rnn-cell --embedding-size
+            --bidirectional --attention --normalizer --attention-context
+            --attention-window --preset --decoder-layers --heads
+            --kv-heads --ffn-size --norm --norm-kind
+            --activation --residuals --attention-scale --embedding-scale
+            --biases --attention-dropout --embedding-dropout --min-window
+            --max-window --pool --pool-score --pool-heads
+            --crf --char-features --char-embedding-size --char-size
+            --dropout --word-dropout --label-smoothing --scheduled-sampling
+            --scheduled-sampling-start --guided-alignment-weight --optimizer --learning-rate
+            --momentum --beta1 --beta2 --rho
+            --epsilon --weight-decay --clip-norm --schedule
+            --warmup --min-learning-rate --plateau-factor --plateau-patience
+            --epochs --steps --step-plan --batch-tokens
+            --accumulate --validate-every --best-metric --patience
+            --average-checkpoints --seed --data-seed --out
+            --save-every --log --resume --time
+            --try'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json
@@ -289,11 +297,11 @@ _attend_options() {
     eval)
         _attend_words '--help --json --hyp --ref
             --metric --tokenizer --lowercase --bootstrap-samples
-            --features --recorded-data --beam --beam-stop
-            --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
-            --min-output-length --max-output-length --min-length-ratio --max-length-ratio
-            --sample --temperature --top-k --top-p
-            --seed --ensemble --max-input-length'
+            --baseline --features --recorded-data --beam
+            --beam-stop --length-norm --length-penalty --coverage-penalty
+            --no-repeat-ngram --min-output-length --max-output-length --min-length-ratio
+            --max-length-ratio --sample --temperature --top-k
+            --top-p --seed --ensemble --max-input-length'
         ;;
     score)
         _attend_words '--help --json --max-input-length --ensemble'

@@ -1,0 +1,53 @@
+/* What more training would likely bring: a simple extrapolation of the validations so far. */
+#include "train/training.h"
+
+#include "base/error.h"
+#include "base/string.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* The best validation of those up to a step; NULL: there is none. */
+static const att_validation *best_until(const att_training *training, double step)
+{
+    const att_training_state *state = &training->state;
+    att_best_metric by = (att_best_metric)training->settings->best_metric;
+    const att_validation *best = NULL;
+    for (int64_t i = 0; i < state->history_count; i++) {
+        const att_validation *row = &state->history[i];
+        if ((double)row->step <= step &&
+            (!best || att_validation_metric(row, by) < att_validation_metric(best, by)))
+            best = row;
+    }
+    return best;
+}
+
+/* The last third of a run is log2(3/2) = 0.58 of a doubling of its time. If each doubling brings as
+ * much as the one before, twice the time brings 1.7 times the gain of the last third; curves
+ * flatten, so the same gain again is the honest guess. */
+att_status att_training_outlook(att_string *out, const att_training *training, att_error *err)
+{
+    const att_training_state *state = &training->state;
+    att_best_metric by = (att_best_metric)training->settings->best_metric;
+    const att_validation *before = best_until(training, 2.0 * (double)state->step / 3);
+    const att_validation *best = best_until(training, (double)state->step);
+    att_status status = ATT_OK;
+    if (!before || !best)
+        status = att_string_puts(out, "too few validations to say what more time would bring\n");
+    else if (before->step == best->step ||
+             !(att_validation_metric(best, by) < att_validation_metric(before, by)))
+        status = att_string_printf(out,
+                                   "no gain since step %" PRId64 " of %" PRId64
+                                   ": more time alone would likely bring nothing\n",
+                                   before->step, state->step);
+    else {
+        bool loss = by == ATT_BEST_METRIC_LOSS;
+        double scale = loss || by == ATT_BEST_METRIC_BLEU ? 1 : 100;
+        double gain = scale * (att_validation_metric(before, by) - att_validation_metric(best, by));
+        status = att_string_printf(out,
+                                   "the last third of the run gained %.*f %s; twice the time may "
+                                   "bring about as much again\n",
+                                   loss ? 4 : 2, gain, loss ? "nats of loss" : "points");
+    }
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+}

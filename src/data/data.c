@@ -21,8 +21,10 @@ att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_se
 {
     *final = NULL;
     att_tokenizer_kind tokens = att_vocab_tokenizer_kind(vocab);
-    if (tokens == ATT_TOKENIZER_BYTE)
+    if (tokens == ATT_TOKENIZER_BYTE) {
+        att_vocab_sort_tags(vocab);
         return ATT_OK;
+    }
     if (tokens == ATT_TOKENIZER_BPE)
         return att_vocab_train_bpe(vocab, settings->bpe_merges, settings->min_count, err);
     bool label = tokens == ATT_TOKENIZER_LINE;

@@ -6,6 +6,8 @@
 #include "base/minmax.h"
 #include "base/string.h"
 #include "base/string_set.h"
+#include "data/data_loaders.h"
+#include "data/example_reader.h"
 #include "text/lines.h"
 
 #include <inttypes.h>
@@ -71,39 +73,55 @@ static att_status count_line(side_profile *profile, const char *text, size_t len
     return ATT_OK;
 }
 
-/* The part of a line that belongs to a side: of a file of pairs, what is before or after the tab.
- */
-static bool get_side(att_line_view *line, bool is_tsv, bool is_target)
+static att_status profile_lines(side_profile *profile, const att_string *text, bool lower,
+                                att_error *err)
 {
-    const char *tab = is_tsv && line->length > 0 ? memchr(line->text, '\t', line->length) : NULL;
-    if (!is_tsv)
-        return true;
-    if (!tab)
-        return false;
-    size_t before = (size_t)(tab - line->text);
-    if (is_target)
-        *line = (att_line_view){ tab + 1, line->length - before - 1, line->number };
-    else
-        line->length = before;
-    return true;
-}
-
-static att_status profile_side(side_profile *profile, const att_pair_text *pairs, bool is_target,
-                               bool lower, att_error *err)
-{
-    bool is_tsv = pairs->tsv.name != NULL;
-    const att_string *text = is_tsv      ? &pairs->tsv.text
-                             : is_target ? &pairs->target.text
-                                         : &pairs->source.text;
     att_line_reader lines = att_line_reader_start(text->data, text->length);
     att_line_view line;
     att_string buffer = { 0 };
     att_status status = ATT_OK;
     for (int64_t n = 0; status == ATT_OK && n < MAX_LINES && att_line_reader_next(&lines, &line);
          n++)
-        if (get_side(&line, is_tsv, is_target))
-            status = count_line(profile, line.text, line.length, &buffer, lower, err);
+        status = count_line(profile, line.text, line.length, &buffer, lower, err);
     att_string_free(&buffer);
+    return status;
+}
+
+/* Stops at an example that cannot be read: reading the data gives the error. */
+static att_status profile_examples(side_profile *profile, att_example_reader *examples, int side,
+                                   bool lower, att_error *err)
+{
+    att_string buffer = { 0 };
+    att_status status = ATT_OK;
+    bool found = true;
+    for (int64_t n = 0; status == ATT_OK && n < MAX_LINES; n++) {
+        if (att_example_reader_next(examples, &found, NULL) != ATT_OK || !found)
+            break;
+        if (examples->sides[ATT_COLUMN_SOURCE].length == 0 &&
+            examples->sides[ATT_COLUMN_TARGET].length == 0)
+            continue;
+        status = count_line(profile, examples->sides[side].text, examples->sides[side].length,
+                            &buffer, lower, err);
+    }
+    att_string_free(&buffer);
+    return status;
+}
+
+static att_status profile_side(side_profile *profile, const att_pair_text *pairs,
+                               const att_settings *settings, bool is_target, att_error *err)
+{
+    if (!pairs->tsv.name)
+        return profile_lines(profile, is_target ? &pairs->target.text : &pairs->source.text,
+                             settings->lowercase, err);
+    att_example_format format;
+    att_example_reader examples;
+    ATT_TRY(att_data_example_format(&format, settings, err));
+    att_status status = att_example_reader_start(&examples, &pairs->tsv, &format, err);
+    if (status == ATT_OK)
+        status =
+            profile_examples(profile, &examples, is_target ? ATT_COLUMN_TARGET : ATT_COLUMN_SOURCE,
+                             settings->lowercase, err);
+    att_example_reader_free(&examples);
     return status;
 }
 
@@ -200,7 +218,7 @@ static att_status choose_joint(att_data *data, att_settings *settings, const att
         !att_settings_is_open(settings, "target-tokens"))
         return ATT_OK; /* the one that is not given must be the same: att_settings_check() */
     for (int target = 0; target < 2; target++)
-        ATT_TRY(profile_side(profile, train, target, settings->lowercase, err));
+        ATT_TRY(profile_side(profile, train, settings, target, err));
     ATT_TRY(set_tokens(data, settings, "source-tokens", profile, err));
     return set_tokens(data, settings, "target-tokens", profile, err);
 }
@@ -213,7 +231,7 @@ static att_status choose_side(att_data *data, att_settings *settings, const att_
     if (!att_settings_is_open(settings, key))
         return ATT_OK;
     side_profile profile = { 0 };
-    att_status status = profile_side(&profile, train, is_target, settings->lowercase, err);
+    att_status status = profile_side(&profile, train, settings, is_target, err);
     if (status == ATT_OK)
         status = set_tokens(data, settings, key, &profile, err);
     free_profile(&profile);

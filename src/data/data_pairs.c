@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/quote.h"
 #include "data/data_choices.h"
+#include "data/example_reader.h"
 #include "data/synthetic_strings.h"
 
 #include <stdlib.h>
@@ -75,7 +76,7 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
 
 static const char *noun(const att_pair_read_options *reading)
 {
-    return reading->has_labels ? "sentences" : "pairs";
+    return reading->format.kind == ATT_EXAMPLES_PAIRS ? "pairs" : "sentences";
 }
 
 static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_options *reading,
@@ -91,6 +92,19 @@ static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_opt
                     noun(reading), purpose, (long long)corpus->stats.lines);
 }
 
+att_status att_data_example_format(att_example_format *out, const att_settings *settings,
+                                   att_error *err)
+{
+    att_model_type type = att_settings_model_type(settings);
+    *out = (att_example_format){ .kind = type == ATT_MODEL_TAGGER       ? ATT_EXAMPLES_TAGGED
+                                         : type == ATT_MODEL_CLASSIFIER ? ATT_EXAMPLES_SENTENCES
+                                                                        : ATT_EXAMPLES_PAIRS,
+                                 .format = (att_data_format)settings->format };
+    if (!att_settings_uses_files(settings))
+        out->format = ATT_DATA_TSV; /* synthetic strings */
+    return att_settings_columns(&out->columns, settings, err);
+}
+
 /* How files are read, whatever is read from them. */
 static att_status file_options(att_pair_read_options *out, const att_settings *settings,
                                const att_vocab *source, const att_vocab *target, att_error *err)
@@ -98,12 +112,10 @@ static att_status file_options(att_pair_read_options *out, const att_settings *s
     *out = (att_pair_read_options){
         .source_vocab = source,
         .target_vocab = target,
-        .has_labels = has_labels(settings),
-        .is_tagged = att_settings_model_type(settings) == ATT_MODEL_TAGGER,
         .keep_words = att_settings_model_type(settings) == ATT_MODEL_TAGGER &&
                       settings->char_features != ATT_CHAR_FEATURES_NONE,
     };
-    return out->is_tagged ? att_settings_columns(&out->columns, settings, err) : ATT_OK;
+    return att_data_example_format(&out->format, settings, err);
 }
 
 static att_status read_options(att_pair_read_options *out, const pair_corpora *from,
@@ -158,7 +170,7 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
                         "is too small: valid-fraction %g holds out no %s; give valid",
                         settings->valid_fraction, noun(&options));
     ATT_TRY(refuse_empty(out, &options, name_of(valid), "validate", err));
-    if (options.has_labels && out->stats.target.unknown_tokens == out->stats.target.tokens)
+    if (has_labels(settings) && out->stats.target.unknown_tokens == out->stats.target.tokens)
         return att_fail_at(err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line,
                            0, NULL, "expected labels of the training data, found only others: '%s'",
                            out->stats.unknown_label);
@@ -213,6 +225,22 @@ static void free_corpora(pair_corpora *from)
     att_pair_text_free(&from->valid);
 }
 
+/* Whether the training file has a column of tags. */
+static att_status find_tags(bool *out, const att_pair_text *train, const att_settings *settings,
+                            att_error *err)
+{
+    att_example_format format;
+    att_example_reader examples;
+    *out = false;
+    if (!train->tsv.name)
+        return ATT_OK;
+    ATT_TRY(att_data_example_format(&format, settings, err));
+    att_status status = att_example_reader_start(&examples, &train->tsv, &format, err);
+    *out = examples.has_tags;
+    att_example_reader_free(&examples);
+    return status;
+}
+
 static att_status load(att_data *out, pair_corpora *from, att_settings *settings, att_error *err)
 {
     ATT_TRY(get_corpora(from, settings, err));
@@ -220,6 +248,10 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
     bool lower = settings->lowercase, labels = has_labels(settings);
     ATT_TRY(
         att_vocab_new(&out->source_vocab, (att_tokenizer_kind)settings->source_tokens, lower, err));
+    bool tags;
+    ATT_TRY(find_tags(&tags, &from->train, settings, err));
+    if (tags)
+        att_vocab_set_tags(out->source_vocab);
     if (settings->joint)
         out->target_vocab = out->source_vocab;
     else
@@ -310,7 +342,7 @@ const att_data_loader att_tagger_data = {
     .load = load_labels,
     .read = read_pairs,
     .batches = batch_pairs,
-    .report = att_tagger_data_report,
+    .report = att_classifier_data_report,
 };
 
 const att_data_loader att_seq2seq_data = {

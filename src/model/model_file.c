@@ -355,7 +355,9 @@ static att_status read_vocabularies(att_model *model, const att_bundle *bundle, 
         ATT_TRY(att_vocab_from_json(&model->owned_target_vocab, target, name, err));
         model->target_vocab = model->owned_target_vocab;
     }
-    return att_vocab_check_role(model->target_vocab, target_role(type), name, err);
+    bool joint = model->target_vocab == model->source_vocab;
+    return att_vocab_check_role(model->target_vocab, joint ? ATT_VOCAB_JOINT : target_role(type),
+                                name, err);
 }
 
 static att_status read_temperature(att_model *model, const att_bundle *bundle, const char *name,

@@ -74,6 +74,8 @@
 
 static const char *const tasks[] = { "pairs", "translate", "reverse", "copy",   "sort", "classify",
                                      "tag",   "lm",        "caption", "shapes", NULL };
+static const char *const data_formats[] = { "auto", "tsv", "conll", "sigmorphon",
+                                            "scan", "csv", "jsonl", NULL };
 static const char *const rnn_cells[] = { "vanilla", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
@@ -143,8 +145,14 @@ const att_setting_spec att_setting_specs[] = {
          "word alignments for guided alignment: one line of i-j pairs (0-0 1-2 …) per training "
          "pair"),
 
-    TEXT("data", "columns", columns, TAGGER, "1,last", "TOKEN,LABEL",
-         "columns of the token and of the label in a CoNLL file: numbers from 1, or last"),
+    CHOICE(
+        "data", "format", format, TSV_FILES, "auto", data_formats, "FORMAT",
+        "format of the files: tab-separated lines, CoNLL, SIGMORPHON (source<TAB>target<TAB>tags "
+        "lines), IN: source OUT: target lines, CSV with a header, or JSON lines; auto: guessed"),
+    TEXT("data", "columns", columns, TSV_FILES, NULL, "SOURCE,TARGET",
+         "columns of source and target (sentence and label, token and label), or of source, target "
+         "and tags: numbers from 1, last, or the names of CSV and JSON lines; default: 1,last in "
+         "CoNLL files, usual names elsewhere"),
 
     TEXT("images", "features", features, CAPTION, NULL, "FILE",
          "image features as .npy of shape [images, cells, channels] or [images, height, width, "

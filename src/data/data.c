@@ -27,7 +27,7 @@ att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_se
     }
     if (tokens == ATT_TOKENIZER_BPE)
         return att_vocab_train_bpe(vocab, settings->bpe_merges, settings->min_count, err);
-    bool label = tokens == ATT_TOKENIZER_LINE;
+    bool label = tokens == ATT_TOKENIZER_LINE && !settings->joint;
     return att_vocab_finalize(vocab, label ? 1 : settings->min_count, final, err);
 }
 

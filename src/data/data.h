@@ -8,8 +8,8 @@
 
 typedef struct att_data {
     att_model_type model_type;
-    att_vocab *source_vocab, *target_vocab; /* the same pointer if joint; no source vocabulary
-                                             * for language models and captions */
+    att_vocab *source_vocab, *target_vocab; /* the same pointer if joint and of one kind; no source
+                                             * vocabulary for language models and captions */
     att_corpus train, valid;
     int64_t held_out;            /* pairs of `valid` that were held out of the training file */
     bool valid_in_train;         /* `valid` is a part of `train`: nothing was to be held out */

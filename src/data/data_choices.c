@@ -214,9 +214,6 @@ static att_status set_tokens(att_data *data, att_settings *settings, const char 
 static att_status choose_joint(att_data *data, att_settings *settings, const att_pair_text *train,
                                side_profile *profile, att_error *err)
 {
-    if (!att_settings_is_open(settings, "source-tokens") ||
-        !att_settings_is_open(settings, "target-tokens"))
-        return ATT_OK; /* the one that is not given must be the same: att_settings_check() */
     for (int target = 0; target < 2; target++)
         ATT_TRY(profile_side(profile, train, settings, target, err));
     ATT_TRY(set_tokens(data, settings, "source-tokens", profile, err));
@@ -238,17 +235,32 @@ static att_status choose_side(att_data *data, att_settings *settings, const att_
     return status;
 }
 
+/* With one vocabulary, a side whose tokens are not given has those of the other. */
+static att_status choose_same(att_data *data, att_settings *settings, bool is_target,
+                              att_error *err)
+{
+    int kind = is_target ? settings->source_tokens : settings->target_tokens;
+    return set(data, settings, is_target ? "target-tokens" : "source-tokens",
+               att_tokenizer_kind_names[kind], "joint with the other side", err);
+}
+
 att_status att_data_choose_tokens(att_data *data, att_settings *settings,
                                   const att_pair_text *train, att_error *err)
 {
+    bool source = att_settings_is_open(settings, "source-tokens");
+    bool target = att_settings_is_open(settings, "target-tokens");
     if (settings->task != ATT_TASK_PAIRS)
         return ATT_OK;
     if (!settings->joint) {
         ATT_TRY(choose_side(data, settings, train, false, err));
         return choose_side(data, settings, train, true, err);
     }
+    if (source != target)
+        return settings->source_tokens == settings->target_tokens
+                   ? ATT_OK
+                   : choose_same(data, settings, target, err);
     side_profile profile = { 0 };
-    att_status status = choose_joint(data, settings, train, &profile, err);
+    att_status status = source ? choose_joint(data, settings, train, &profile, err) : ATT_OK;
     free_profile(&profile);
     return status;
 }

@@ -61,6 +61,8 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
 {
     int32_t *source = NULL, *target = NULL;
     bool joint = out->source_vocab == out->target_vocab;
+    if (settings->joint && !joint)
+        ATT_TRY(att_vocab_share_counts(out->source_vocab, out->target_vocab, err));
     att_status status = att_data_finish_vocab(out->source_vocab, &source, settings, err);
     if (status == ATT_OK && !joint)
         status = has_labels(settings)
@@ -252,7 +254,7 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
     ATT_TRY(find_tags(&tags, &from->train, settings, err));
     if (tags)
         att_vocab_set_tags(out->source_vocab);
-    if (settings->joint)
+    if (settings->joint && settings->source_tokens == settings->target_tokens)
         out->target_vocab = out->source_vocab;
     else
         ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,

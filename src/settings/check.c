@@ -150,9 +150,12 @@ static bool any_tokens_are(const att_settings *settings, att_tokenizer_kind kind
 
 static att_status check_vocabularies(const att_settings *settings, att_error *err)
 {
-    if (settings->joint && settings->source_tokens != settings->target_tokens)
+    bool parts =
+        any_tokens_are(settings, ATT_TOKENIZER_BPE) || any_tokens_are(settings, ATT_TOKENIZER_BYTE);
+    if (settings->joint && settings->source_tokens != settings->target_tokens && parts)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "joint needs the same source-tokens and target-tokens");
+                        "joint needs the same source-tokens and target-tokens if either is bpe or "
+                        "byte: their tokens are not those of other kinds");
     bool lm = att_settings_model_type(settings) == ATT_MODEL_LM;
     if (att_settings_is_given(settings, "bpe-merges") &&
         !any_tokens_are(settings, ATT_TOKENIZER_BPE))

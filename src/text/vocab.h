@@ -88,6 +88,10 @@ att_status att_vocab_count_line(att_vocab *vocab, size_t max_tokens, att_ids *id
 /* Subtracts the counts of tokens again, if their pair is skipped after all. */
 void att_vocab_uncount_tokens(att_vocab *vocab, const int32_t *ids, size_t count);
 
+/* Gives two vocabularies that have counted, of tokens that are not BPE or bytes, the tokens of both
+ * with the sum of their counts: finalized alike, they have the same ids for the same tokens. */
+att_status att_vocab_share_counts(att_vocab *a, att_vocab *b, att_error *err);
+
 /* Keeps the tokens that were counted at least `min_count` times and gives them their final ids.
  * *final receives, for each provisional id, the final id or ATT_ID_UNK; release with att_free(). */
 att_status att_vocab_finalize(att_vocab *vocab, int64_t min_count, int32_t **final, att_error *err);
@@ -106,6 +110,9 @@ att_tokenizer_kind att_vocab_tokenizer_kind(const att_vocab *vocab);
 
 /* Whether both encode and decode every text alike. */
 bool att_vocab_equal(const att_vocab *a, const att_vocab *b);
+
+/* Whether both have the same tokens with the same ids, however they split lines. */
+bool att_vocab_same_tokens(const att_vocab *a, const att_vocab *b);
 
 /* The id of a word or character, or ATT_ID_UNK; for subwords always ATT_ID_UNK. */
 int32_t att_vocab_id(const att_vocab *vocab, const char *token, size_t length);

@@ -232,16 +232,15 @@ static att_status keep_target_text(corpus_reader *in, const att_line_view *targe
 static att_status keep_words(corpus_reader *in, const att_line_view *source)
 {
     int64_t tokens = new_tokens(in, &in->sides[SOURCE]), used = in->word_count;
-    size_t start = in->words.length, count;
+    size_t start = in->words.length;
     if (used + tokens > in->word_capacity) {
         int64_t capacity = 2 * (used + tokens);
         if (!grow_list(&in->word_offsets, used, capacity))
             return att_fail_memory(in->err);
         in->word_capacity = capacity;
     }
-    ATT_TRY(att_words_split(&in->words, &in->word_scratch, source->text, source->length,
-                            (size_t)tokens, &count, in->err));
-    assert((int64_t)count == tokens);
+    ATT_TRY(att_words_split(&in->words, &in->word_scratch, in->options->source_vocab, source->text,
+                            source->length, (size_t)tokens, in->err));
     for (int64_t i = 0; i < tokens; i++) {
         in->word_offsets[used + i] = (int64_t)start;
         start += strlen(in->words.data + start) + 1;

@@ -107,6 +107,10 @@ void att_pair_text_free(att_pair_text *pairs);
 /* Reads one text file the same way ("-": standard input). */
 att_status att_text_file_load(struct att_text_file *out, const char *path, att_error *err);
 
+/* Refuses a text that begins as a compressed file or UTF-16 does. */
+att_status att_text_format_check(const char *name, const char *bytes, size_t length,
+                                 att_error *err);
+
 /* Refuses a line that is not UTF-8 text, naming the byte in the line and in the file. */
 att_status att_text_line_check(const struct att_text_file *file, const att_line_view *line,
                                att_error *err);
@@ -125,7 +129,7 @@ typedef struct att_pair_read_options {
     uint64_t seed;         /* of that choice */
     bool read_valid;       /* read the pairs held out; else the others */
     bool keep_target_text;
-    bool keep_words; /* of tagged sentences, for character features */
+    bool keep_words; /* of the source, for character features */
     att_example_format format;
 } att_pair_read_options;
 

@@ -4,6 +4,7 @@
 
 #include "data/batch.h"
 #include "data/corpus.h"
+#include "data/vectors.h"
 #include "settings/settings.h"
 
 typedef struct att_data {
@@ -14,6 +15,7 @@ typedef struct att_data {
     int64_t held_out;            /* pairs of `valid` that were held out of the training file */
     bool valid_in_train;         /* `valid` is a part of `train`: nothing was to be held out */
     int64_t overlapping_sources; /* pairs of `valid` whose source is also in `train` */
+    att_word_vectors vectors;    /* of the source vocabulary; none if the run is resumed */
     att_string choices; /* settings that were chosen by the data, and why: for the report */
 } att_data;
 

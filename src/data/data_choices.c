@@ -284,3 +284,34 @@ att_status att_data_choose_batch(att_data *data, att_settings *settings, att_err
              before, att_ceil_div_i64(tokens, before));
     return set(data, settings, "batch-tokens", value, reason, err);
 }
+
+/* ---- word vectors */
+
+static att_status set_vector_size(att_data *data, att_settings *settings, att_error *err)
+{
+    bool transformer = settings->architecture == ATT_ARCHITECTURE_TRANSFORMER;
+    const char *key = transformer ? "hidden-size" : "embedding-size";
+    int64_t size = transformer ? settings->hidden_size : settings->embedding_size;
+    if (size == data->vectors.size)
+        return ATT_OK;
+    if (!att_settings_is_open(settings, key))
+        return att_fail(err, ATT_BAD_INPUT, settings->vectors,
+                        "has vectors of %" PRId64 " numbers, expected %" PRId64 " (%s)",
+                        data->vectors.size, size, key);
+    char value[32];
+    snprintf(value, sizeof value, "%" PRId64, data->vectors.size);
+    return set(data, settings, key, value, "the width of the vectors", err);
+}
+
+att_status att_data_load_vectors(att_data *data, att_settings *settings, att_error *err)
+{
+    if (!settings->vectors || settings->resume)
+        return ATT_OK;
+    att_tokenizer_kind kind = att_vocab_tokenizer_kind(data->source_vocab);
+    if (kind != ATT_TOKENIZER_WORD && kind != ATT_TOKENIZER_SPACE)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "vectors needs source-tokens word or space, found %s",
+                        att_tokenizer_kind_names[kind]);
+    ATT_TRY(att_word_vectors_load(&data->vectors, data->source_vocab, settings->vectors, err));
+    return set_vector_size(data, settings, err);
+}

@@ -114,8 +114,7 @@ static att_status file_options(att_pair_read_options *out, const att_settings *s
     *out = (att_pair_read_options){
         .source_vocab = source,
         .target_vocab = target,
-        .keep_words = att_settings_model_type(settings) == ATT_MODEL_TAGGER &&
-                      settings->char_features != ATT_CHAR_FEATURES_NONE,
+        .keep_words = has_labels(settings) && settings->char_features != ATT_CHAR_FEATURES_NONE,
     };
     return att_data_example_format(&out->format, settings, err);
 }
@@ -261,6 +260,7 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
                               lower && !labels, err));
     ATT_TRY(read_train(out, from, settings, err));
     ATT_TRY(att_data_choose_batch(out, settings, err));
+    ATT_TRY(att_data_load_vectors(out, settings, err));
     bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU ||
                      out->model_type == ATT_MODEL_TAGGER; /* for labels that training lacks */
     ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,

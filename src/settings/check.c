@@ -36,6 +36,7 @@ static const requirement requirements[] = {
     { "pool-heads", "pool", "attention", "only attention pooling has heads" },
     { "char-embedding-size", "char-features", "cnn lstm", "there are no character features" },
     { "char-size", "char-features", "cnn lstm", "there are no character features" },
+    { "char-features", "source-tokens", "word space", "only words have characters of their own" },
     { "momentum", "optimizer", "sgd", "only sgd has momentum" },
     { "beta1", "optimizer", "adam adamw", "only adam and adamw have it" },
     { "beta2", "optimizer", "adam adamw", "only adam and adamw have it" },
@@ -66,6 +67,7 @@ static const key_pair key_pairs[] = {
     { "guided-alignment-weight", "guided-alignment", true },
     { "scheduled-sampling-start", "scheduled-sampling", true },
     { "valid-features", "valid", true },
+    { "vectors-tune", "vectors", true },
     { "format", "source", false },
     { "columns", "source", false },
 };
@@ -182,6 +184,9 @@ static att_status check_architecture(const att_settings *settings, att_error *er
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "best-metric f1 contradicts task %s: only a tagger finds spans",
                         choice_of(settings, "task"));
+    if (settings->vectors && settings->tie_embeddings == ATT_TIE_ALL)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "vectors contradicts tie-embeddings all: they are for the source alone");
     if (settings->crf && settings->label_smoothing > 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "label-smoothing contradicts crf: it smooths single labels");

@@ -35,6 +35,7 @@
 #define SCOPE_IMAGE_RNN          ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
 #define SCOPE_WORD_DROPOUT                                                                         \
     ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+#define SCOPE_LABELS        ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
 #define SCOPE_TAGGER        ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
 #define SCOPE_SOURCE_TOKENS ATT_TASKS_PAIR_FILES | ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
 #define SCOPE_BPE           ATT_TASKS_FROM_FILES & ~ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
@@ -229,6 +230,10 @@ const att_setting_spec att_setting_specs[] = {
     CHOICE("model", "tie-embeddings", tie_embeddings, GENERATE, "no", ties, "WHAT",
            "weight tying: the output layer uses the target embedding (output), and the source "
            "embedding too (all)"),
+    TEXT("model", "vectors", vectors, TSV_FILES, NULL, "FILE",
+         "word vectors for the embedding of source words, as text of word2vec, GloVe or fastText"),
+    FLAG("model", "vectors-tune", vectors_tune, TSV_FILES, "yes",
+         "train the embedding of --vectors too; no: it stays as it is"),
     REAL("model", "init-range", init_range, ALL, "0", 0, 10, "X",
          "initialize weights uniformly in [-X, X]; 0: Xavier (Glorot) by the size of each matrix"),
 
@@ -295,12 +300,12 @@ const att_setting_spec att_setting_specs[] = {
          "score whole sequences of labels with a linear-chain CRF, instead of each label alone"),
 
     CHOICE(
-        "tagger", "char-features", char_features, TAGGER, "none", char_features, "KIND",
+        "model", "char-features", char_features, LABELS, "none", char_features, "KIND",
         "features of a word from its characters (UTF-8 bytes), beside its embedding: none, a CNN "
         "or a bidirectional LSTM"),
-    INTEGER("tagger", "char-embedding-size", char_embedding_size, TAGGER, "24", 1, 4096, "N",
+    INTEGER("model", "char-embedding-size", char_embedding_size, LABELS, "24", 1, 4096, "N",
             "size of the embeddings of characters"),
-    INTEGER("tagger", "char-size", char_size, TAGGER, "60", 1, 65536, "N",
+    INTEGER("model", "char-size", char_size, LABELS, "60", 1, 65536, "N",
             "size of the character features of a word"),
 
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),

@@ -171,6 +171,8 @@ struct att_settings {
     int64_t sequence_length;
 
     /* model */
+    const char *vectors; /* a file of word vectors, for the source embedding */
+    bool vectors_tune;
     int architecture; /* att_architecture_kind */
     int64_t layers, hidden_size;
     int positions, positions_join;
@@ -202,6 +204,8 @@ struct att_settings {
 
     /* tagger */
     bool crf;
+
+    /* classifier and tagger */
     int char_features; /* att_char_features_kind */
     int64_t char_embedding_size, char_size;
 

@@ -64,10 +64,13 @@ static void fill_slots(att_vocab *vocab)
     }
 }
 
-/* Doubles the capacity. Both blocks are allocated before anything changes. */
+/* Doubles the capacity, to a power of two: that of subwords is their number. Both blocks are
+ * allocated before anything changes. */
 static bool grow(att_vocab *vocab)
 {
-    size_t capacity = vocab->capacity ? vocab->capacity * 2 : FIRST_CAPACITY;
+    size_t capacity = FIRST_CAPACITY;
+    while (capacity <= vocab->capacity)
+        capacity *= 2;
     uint32_t *slots = att_alloc(capacity * 2, sizeof *slots);
     att_vocab_entry *words =
         slots ? att_realloc(vocab->entries, vocab->count * sizeof *words, capacity, sizeof *words)

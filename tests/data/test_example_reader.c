@@ -61,10 +61,10 @@ static void assert_examples(att_example_kind kind, att_data_format format, const
     att_settings_free(settings);
 }
 
-#define PAIRS(text, wanted)     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_AUTO, NULL, text, wanted)
+#define PAIRS(text, wanted) assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_AUTO, NULL, text, wanted)
 #define SENTENCES(text, wanted)                                                                    \
     assert_examples(ATT_EXAMPLES_SENTENCES, ATT_DATA_AUTO, NULL, text, wanted)
-#define TAGGED(text, wanted)    assert_examples(ATT_EXAMPLES_TAGGED, ATT_DATA_AUTO, NULL, text, wanted)
+#define TAGGED(text, wanted) assert_examples(ATT_EXAMPLES_TAGGED, ATT_DATA_AUTO, NULL, text, wanted)
 
 static void lines_with_one_tab_are_read_as_ever(void **state)
 {

@@ -845,7 +845,8 @@ typedef struct att_output {
     double score;                   /* sum of the log-probabilities of its tokens */
     double normalized_score;        /* what the outputs of a line are ranked by */
     bool truncated;                 /* it ended at max_output_length, not at the end token */
-    int64_t unknown_tokens;         /* source tokens that the vocabulary lacks */
+    int64_t unknown_tokens;         /* source tokens that the vocabulary lacks, */
+    int64_t unknown_tags;           /* and how many of them are tags */
     int64_t truncated_input_tokens; /* source tokens beyond max_input_length, which were removed */
     int64_t source_count, target_count; /* the end token is counted, where it was reached */
     const char *const *source_tokens;   /* [source_count] */
@@ -860,12 +861,14 @@ typedef struct att_output {
     const struct att_output *const *alternatives; /* [alternative_count] the best first */
 } att_output;
 typedef struct att_outputs att_outputs;
-/* Generates outputs for `count` lines without line ends, several at a time. An output does not
- * depend on the other lines, their order or the number of threads; a line without tokens has an
- * empty output. A line that is not UTF-8 is ATT_BAD_INPUT, and err->line is its number from 1. So
- * is, in every call that computes with a model, a score that is NaN or infinite because its weights
- * are too large or damaged: the message names the layer where such a value first appeared, and
- * err->line the line, image or row (a score of -inf beside finite ones is an impossible token). */
+/* Generates outputs for `count` lines without line ends, several at a time. For a model that was
+ * trained with tags beside the text, a line is `text<TAB>tags` (walk<TAB>V;PST), and its tokens are
+ * the tags, as [V], followed by those of the text. An output does not depend on the other lines,
+ * their order or the number of threads; a line without tokens has an empty output. A line that is
+ * not UTF-8 is ATT_BAD_INPUT, and err->line is its number from 1. So is, in every call that
+ * computes with a model, a score that is NaN or infinite because its weights are too large or
+ * damaged: the message names the layer where such a value first appeared, and err->line the line,
+ * image or row (a score of -inf beside finite ones is an impossible token). */
 ATT_API att_status att_model_generate(att_outputs **out, const att_model *model,
                                       const char *const *lines, size_t count,
                                       const att_generate_options *options, att_error *err);

@@ -2,6 +2,7 @@
  * process with SIGBUS, while a short read can be reported. */
 #include "base/file.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
 #include "base/progress.h"
@@ -168,6 +169,45 @@ att_status att_file_read(att_string *out, const char *path, size_t limit, att_er
     }
     if (status != ATT_OK)
         att_string_free(out);
+    return status;
+}
+
+static att_status pass_on(int fd, const char *name, char *piece, att_bytes_callback *on_bytes,
+                          void *context, att_error *err)
+{
+    ssize_t got;
+    do {
+        got = read_fully(fd, piece, STREAM_CHUNK);
+        if (got < 0)
+            return att_file_fail(err, name, "read", errno);
+        ATT_TRY(att_progress_check(err));
+        if (got > 0)
+            ATT_TRY(on_bytes(context, piece, (size_t)got, err));
+    } while (got == STREAM_CHUNK);
+    return ATT_OK;
+}
+
+att_status att_file_stream(const char *path, att_bytes_callback *on_bytes, void *context,
+                           att_error *err)
+{
+    struct stat info;
+    bool standard = strcmp(path, "-") == 0;
+    const char *name = att_file_display_name(path);
+    int fd = standard ? dup(STDIN_FILENO) : open_retrying(path, O_RDONLY, 0);
+    if (fd < 0)
+        return att_file_fail(err, name, "open", errno);
+    char *piece = att_alloc(STREAM_CHUNK, 1);
+    att_status status;
+    if (!piece)
+        status = att_fail_memory(err);
+    else if (fstat(fd, &info) != 0)
+        status = att_file_fail(err, name, "read", errno);
+    else if (!standard && !S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
+        status = fail_file_type(err, name, info.st_mode);
+    else
+        status = pass_on(fd, name, piece, on_bytes, context, err);
+    att_free(piece);
+    close(fd);
     return status;
 }
 

@@ -14,6 +14,13 @@ att_status att_file_read(att_string *out, const char *path, size_t limit, att_er
  * `<(zcat f)` does, or be "-", standard input. A stream is read to its end. */
 att_status att_file_read_stream(att_string *out, const char *path, size_t limit, att_error *err);
 
+/* Passes the bytes of such a file on as they are read, so that it may be larger than the memory. A
+ * failure of `on_bytes` ends the reading. */
+typedef att_status att_bytes_callback(void *context, const char *bytes, size_t count,
+                                      att_error *err);
+att_status att_file_stream(const char *path, att_bytes_callback *on_bytes, void *context,
+                           att_error *err);
+
 /* Whether both paths name the same existing regular file: an output must not overwrite its input.
  */
 bool att_file_same(const char *a, const char *b);

@@ -6,6 +6,11 @@
 #include "settings/settings.h"
 #include "text/lines.h"
 
+/* The columns of the token and of the label, from 1; 0: the last column. */
+typedef struct att_tag_columns {
+    int64_t token, label;
+} att_tag_columns;
+
 /* Whether a text is a CoNLL file; otherwise it is `tokens<TAB>labels` lines. It is lines if one of
  * them has a single tab and several words on a side of it. */
 bool att_conll_detect(const char *text, size_t length);

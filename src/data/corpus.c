@@ -8,7 +8,7 @@
 #include "base/quote.h"
 #include "base/random.h"
 #include "data/alignment.h"
-#include "data/conll.h"
+#include "data/example_reader.h"
 #include "text/pretokenizer.h"
 #include "text/words.h"
 
@@ -37,6 +37,7 @@ typedef struct corpus_reader {
     att_string target_text;
     int64_t *target_text_offsets;
     att_ids alignment;
+    att_string tagged_source; /* source<TAB>tags */
     att_string words, word_scratch;
     int64_t *word_offsets;
     int64_t word_count, word_capacity;
@@ -44,6 +45,16 @@ typedef struct corpus_reader {
     att_corpus_stats stats;
     att_error *err;
 } corpus_reader;
+
+static bool is_tagged(const att_pair_read_options *options)
+{
+    return options->format.kind == ATT_EXAMPLES_TAGGED;
+}
+
+static bool has_labels(const att_pair_read_options *options)
+{
+    return is_tagged(options) || options->format.kind == ATT_EXAMPLES_SENTENCES;
+}
 
 /* ---- memory */
 
@@ -136,7 +147,7 @@ static void record_unknown_label(corpus_reader *in, const att_line_view *labels)
     for (int64_t i = 0; i < count && !side->counted && in->stats.unknown_label_line == 0; i++) {
         if (ids[i] != ATT_ID_UNK)
             continue;
-        att_line_view label = in->options->is_tagged ? find_word(labels, i) : *labels;
+        att_line_view label = is_tagged(in->options) ? find_word(labels, i) : *labels;
         att_quote(in->stats.unknown_label, label.text, label.length);
         in->stats.unknown_label_line = label.number;
     }
@@ -224,16 +235,15 @@ static att_status keep_target_text(corpus_reader *in, const att_line_view *targe
 static att_status keep_words(corpus_reader *in, const att_line_view *source)
 {
     int64_t tokens = new_tokens(in, &in->sides[SOURCE]), used = in->word_count;
-    size_t start = in->words.length, count;
+    size_t start = in->words.length;
     if (used + tokens > in->word_capacity) {
         int64_t capacity = 2 * (used + tokens);
         if (!grow_list(&in->word_offsets, used, capacity))
             return att_fail_memory(in->err);
         in->word_capacity = capacity;
     }
-    ATT_TRY(att_words_split(&in->words, &in->word_scratch, source->text, source->length,
-                            (size_t)tokens, &count, in->err));
-    assert((int64_t)count == tokens);
+    ATT_TRY(att_words_split(&in->words, &in->word_scratch, in->options->source_vocab, source->text,
+                            source->length, (size_t)tokens, in->err));
     for (int64_t i = 0; i < tokens; i++) {
         in->word_offsets[used + i] = (int64_t)start;
         start += strlen(in->words.data + start) + 1;
@@ -258,7 +268,7 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
     if (is_valid_pair(in->options, &lines[SOURCE]) != in->options->read_valid)
         return ATT_OK;
     in->stats.lines++;
-    if (in->options->is_tagged)
+    if (is_tagged(in->options))
         ATT_TRY(check_label_count(in, lines));
     ATT_TRY(reserve_pair(in));
     for (int i = 0; i < SIDES; i++)
@@ -268,7 +278,7 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
         skip_pair(in, reason, lines[SOURCE].number);
         return ATT_OK;
     }
-    if (in->options->has_labels)
+    if (has_labels(in->options))
         record_unknown_label(in, &lines[TARGET]);
     if (align)
         ATT_TRY(att_alignment_read(&in->alignment, align, align_name,
@@ -286,38 +296,6 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
 
 /* ---- all pairs */
 
-static bool is_blank(const att_line_view *line)
-{
-    for (size_t i = 0; i < line->length; i++)
-        if (line->text[i] != ' ' && line->text[i] != '\t' && line->text[i] != '\r')
-            return false;
-    return true;
-}
-
-/* The two sides of a line with a tab. A line of spaces has two empty sides. */
-static att_status split_tsv_line(const corpus_reader *in, const att_line_view *line,
-                                 att_line_view sides[SIDES])
-{
-    int64_t tabs = 0;
-    for (size_t i = 0; i < line->length; i++)
-        tabs += line->text[i] == '\t';
-    if (tabs != 1 && !is_blank(line)) {
-        const char *found = tabs == 0 ? "no tab" : "more than one tab";
-        const char *expected = in->options->is_tagged    ? "tokens<TAB>labels"
-                               : in->options->has_labels ? "sentence<TAB>label"
-                               : in->options->is_caption ? "image<TAB>caption"
-                                                         : "source<TAB>target";
-        return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[SOURCE].file->name, (int)line->number,
-                           0, NULL, "expected %s, found %s", expected, found);
-    }
-    const char *tab = memchr(line->text, '\t', line->length);
-    size_t length = tab ? (size_t)(tab - line->text) : line->length;
-    size_t rest = tab ? length + 1 : length;
-    sides[SOURCE] = (att_line_view){ line->text, length, line->number };
-    sides[TARGET] = (att_line_view){ line->text + rest, line->length - rest, line->number };
-    return ATT_OK;
-}
-
 static void record_line_ends(corpus_reader *in, const att_line_reader *lines)
 {
     in->stats.crlf_lines += lines->crlf_lines;
@@ -327,21 +305,6 @@ static void record_line_ends(corpus_reader *in, const att_line_reader *lines)
 static att_line_reader start(const struct att_text_file *file)
 {
     return att_line_reader_start(file->text.data, file->text.length);
-}
-
-static att_status read_one_file(corpus_reader *in, const att_pair_text *from)
-{
-    att_line_reader lines = start(&from->tsv), aligns = start(&from->alignment);
-    att_line_view line, align, sides[SIDES];
-    while (att_line_reader_next(&lines, &line)) {
-        bool aligned = from->alignment.name && att_line_reader_next(&aligns, &align);
-        ATT_TRY(att_text_line_check(&from->tsv, &line, in->err));
-        ATT_TRY(split_tsv_line(in, &line, sides));
-        ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->alignment.name));
-        ATT_TRY(att_progress_check(in->err));
-    }
-    record_line_ends(in, &lines);
-    return ATT_OK;
 }
 
 static att_status read_two_files(corpus_reader *in, const att_pair_text *from)
@@ -362,62 +325,90 @@ static att_status read_two_files(corpus_reader *in, const att_pair_text *from)
     return ATT_OK;
 }
 
-/* A file without blank lines is one sentence: nothing to train on, and longer than any sentence. */
-static att_status refuse_one_sentence(const corpus_reader *in, const att_conll_reader *sentences)
+/* A CoNLL file without blank lines is one sentence: nothing to train on, and longer than any
+ * sentence. */
+static att_status refuse_one_sentence(const corpus_reader *in, const att_example_reader *examples,
+                                      int64_t first_line)
 {
     enum { LONGEST = 500 };
     const sequence_builder *side = &in->sides[SOURCE];
     int64_t limit = in->options->max_length > 0 ? in->options->max_length : LONGEST;
-    int64_t tokens = sentences->lines.number - sentences->first_line + 1;
-    if (sentences->sentences != 1 || (!side->counted && tokens <= limit))
+    int64_t tokens = examples->lines.number - first_line + 1;
+    if (examples->format != ATT_DATA_CONLL || examples->conll.sentences != 1 ||
+        (!side->counted && tokens <= limit))
         return ATT_OK;
     return att_fail(in->err, ATT_BAD_INPUT, side->file->name,
                     "expected a blank line between sentences, found one sentence of %lld lines",
                     (long long)tokens);
 }
 
-static att_status read_sentences(corpus_reader *in, att_conll_reader *sentences)
+/* The two sides of an example; tags are encoded with the source (text/vocab.h). */
+static att_status get_sides(corpus_reader *in, const att_example_reader *examples,
+                            att_line_view sides[SIDES])
 {
-    bool found = true;
+    const att_line_view *tags = &examples->sides[ATT_COLUMN_TAGS];
+    sides[SOURCE] = examples->sides[ATT_COLUMN_SOURCE];
+    sides[TARGET] = examples->sides[ATT_COLUMN_TARGET];
+    if (!examples->has_tags || tags->length == 0)
+        return ATT_OK;
+    att_string *both = &in->tagged_source;
+    both->length = 0;
+    if (att_string_append(both, sides[SOURCE].text, sides[SOURCE].length) != ATT_OK ||
+        att_string_append(both, "\t", 1) != ATT_OK ||
+        att_string_append(both, tags->text, tags->length) != ATT_OK)
+        return att_fail_memory(in->err);
+    sides[SOURCE].text = both->data;
+    sides[SOURCE].length = both->length;
+    return ATT_OK;
+}
+
+static att_status read_examples(corpus_reader *in, att_example_reader *examples,
+                                const struct att_text_file *alignment)
+{
+    att_line_reader aligns = start(alignment);
+    att_line_view align, sides[SIDES];
     int64_t last_line = 0;
+    bool found;
     while (true) {
-        ATT_TRY(att_conll_next(sentences, &found, in->err));
+        ATT_TRY(att_example_reader_next(examples, &found, in->err));
         if (!found)
             break;
-        last_line = sentences->first_line;
-        const att_line_view sides[SIDES] = {
-            { sentences->tokens.data, sentences->tokens.length, sentences->first_line },
-            { sentences->labels.data, sentences->labels.length, sentences->first_line },
-        };
-        ATT_TRY(add_pair(in, sides, NULL, NULL));
+        bool aligned = alignment->name && att_line_reader_next(&aligns, &align);
+        last_line = examples->sides[ATT_COLUMN_SOURCE].number;
+        ATT_TRY(get_sides(in, examples, sides));
+        ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, alignment->name));
         ATT_TRY(att_progress_check(in->err));
     }
-    sentences->first_line = last_line;
-    return refuse_one_sentence(in, sentences);
+    record_line_ends(in, &examples->lines);
+    return refuse_one_sentence(in, examples, last_line);
 }
 
-static att_status read_conll(corpus_reader *in, const att_pair_text *from)
+/* Refuses what the model or the other files have no place for. */
+static att_status check_examples(const corpus_reader *in, const att_example_reader *examples,
+                                 const att_pair_text *from)
 {
-    att_conll_reader sentences;
-    att_tag_columns columns = in->options->columns;
-    att_status status = att_conll_start(&sentences, &from->tsv, columns, in->err);
+    if (from->alignment.name && examples->format == ATT_DATA_CSV)
+        return att_fail(in->err, ATT_BAD_INPUT, examples->file->name,
+                        "is CSV: guided-alignment needs a line for each pair");
+    if (examples->has_tags && !att_vocab_has_tags(in->options->source_vocab))
+        return att_fail(in->err, ATT_BAD_INPUT, examples->file->name,
+                        "has tags beside the text, but the training data had none; columns "
+                        "chooses source and target");
+    return ATT_OK;
+}
+
+static att_status read_one_file(corpus_reader *in, const att_pair_text *from)
+{
+    att_example_reader examples;
+    att_status status =
+        att_example_reader_start(&examples, &from->tsv, &in->options->format, in->err);
+    memcpy(in->stats.format, examples.description, sizeof in->stats.format);
     if (status == ATT_OK)
-        status = read_sentences(in, &sentences);
-    in->stats.conll_columns = (att_tag_columns){ columns.token ? columns.token : sentences.width,
-                                                 columns.label ? columns.label : sentences.width };
-    record_line_ends(in, &sentences.lines);
-    att_conll_free(&sentences);
+        status = check_examples(in, &examples, from);
+    if (status == ATT_OK)
+        status = read_examples(in, &examples, &from->alignment);
+    att_example_reader_free(&examples);
     return status;
-}
-
-static att_status read_files(corpus_reader *in, const att_pair_text *from)
-{
-    if (!from->tsv.name)
-        return read_two_files(in, from);
-    if (in->options->is_tagged && !from->tsv.is_lines &&
-        att_conll_detect(from->tsv.text.data, from->tsv.text.length))
-        return read_conll(in, from);
-    return read_one_file(in, from);
 }
 
 /* ---- pairs with the same source */
@@ -479,7 +470,7 @@ static void move_to_corpus(att_corpus *out, corpus_reader *in)
     in->stats.source = in->sides[SOURCE].stats;
     in->stats.target = in->sides[TARGET].stats;
     *out = (att_corpus){ .pairs = in->pairs,
-                         .has_labels = in->options->has_labels,
+                         .has_labels = has_labels(in->options),
                          .source = { in->sides[SOURCE].ids.items, in->sides[SOURCE].offsets },
                          .target = { in->sides[TARGET].ids.items, in->sides[TARGET].offsets },
                          .line_numbers = in->line_numbers,
@@ -506,8 +497,9 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
     in.sides[TARGET].file = one ? &pairs->tsv : &pairs->target;
     att_status status = reserve_pair(&in);
     if (status == ATT_OK)
-        status = read_files(&in, pairs);
+        status = one ? read_one_file(&in, pairs) : read_two_files(&in, pairs);
     att_string_free(&in.word_scratch);
+    att_string_free(&in.tagged_source);
     att_tokenizer_state_free(&in.sides[SOURCE].state);
     att_tokenizer_state_free(&in.sides[TARGET].state);
     move_to_corpus(out, &in);

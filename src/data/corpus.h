@@ -8,6 +8,23 @@
 #include "text/lines.h"
 #include "text/vocab.h"
 
+/* What the examples of a file are. */
+typedef enum att_example_kind {
+    ATT_EXAMPLES_PAIRS,     /* source and target */
+    ATT_EXAMPLES_SENTENCES, /* a sentence and its label */
+    ATT_EXAMPLES_TAGGED,    /* tokens with a label for each */
+    ATT_EXAMPLES_CAPTIONS,  /* the number of an image and a caption */
+} att_example_kind;
+
+/* How they stand in it; {0}: pairs, in a format to be guessed. */
+typedef struct att_example_format {
+    att_example_kind kind;
+    att_data_format format;
+    att_columns columns;
+} att_example_format;
+
+enum { ATT_FORMAT_DESCRIPTION_SIZE = 512 }; /* of a line that reports it */
+
 /* One side of all pairs, end to end: pair p has tokens ids[offsets[p]] … ids[offsets[p + 1] - 1].
  */
 typedef struct att_sequences {
@@ -45,8 +62,8 @@ typedef struct att_corpus_stats {
      * their number */
     char unknown_label[ATT_QUOTED_SIZE];
     int64_t unknown_label_line;
-    att_tag_columns conll_columns; /* of a CoNLL file, from 1; 0: it is another */
-    int64_t several_targets;       /* sources with more than one target, where sources are linked */
+    int64_t several_targets; /* sources with more than one target, where sources are linked */
+    char format[ATT_FORMAT_DESCRIPTION_SIZE]; /* of the file; "": source<TAB>target lines */
 } att_corpus_stats;
 
 /* The text of a language model is one pair without a source, whose target is the whole text. */
@@ -93,6 +110,10 @@ void att_pair_text_free(att_pair_text *pairs);
 /* Reads one text file the same way ("-": standard input). */
 att_status att_text_file_load(struct att_text_file *out, const char *path, att_error *err);
 
+/* Refuses a text that begins as a compressed file or UTF-16 does. */
+att_status att_text_format_check(const char *name, const char *bytes, size_t length,
+                                 att_error *err);
+
 /* Refuses a line that is not UTF-8 text, naming the byte in the line and in the file. */
 att_status att_text_line_check(const struct att_text_file *file, const att_line_view *line,
                                att_error *err);
@@ -112,11 +133,8 @@ typedef struct att_pair_read_options {
     bool read_valid;       /* read the pairs held out; else the others */
     bool keep_target_text;
     bool link_sources; /* fill same_source */
-    bool keep_words;   /* of tagged sentences, for character features */
-    bool is_caption;   /* sources are image numbers */
-    bool has_labels;   /* targets are labels */
-    bool is_tagged; /* a label for each source token: a CoNLL file, or lines of tokens and labels */
-    att_tag_columns columns; /* of a CoNLL file */
+    bool keep_words;   /* of the source, for character features */
+    att_example_format format;
 } att_pair_read_options;
 
 /* Checks the text and encodes its pairs. Pairs with an empty or too long side are skipped and

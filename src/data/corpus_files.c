@@ -29,13 +29,12 @@ static const struct {
     { "\xFE\xFF", 2, "is UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it" },
 };
 
-static att_status refuse_unsupported(const struct att_text_file *file, att_error *err)
+att_status att_text_format_check(const char *name, const char *bytes, size_t length, att_error *err)
 {
     for (size_t i = 0; i < ATT_COUNT(unsupported_formats); i++)
-        if (file->text.length >= unsupported_formats[i].count &&
-            memcmp(file->text.data, unsupported_formats[i].bytes, unsupported_formats[i].count) ==
-                0)
-            return att_fail(err, ATT_BAD_INPUT, file->name, "%s", unsupported_formats[i].message);
+        if (length >= unsupported_formats[i].count &&
+            memcmp(bytes, unsupported_formats[i].bytes, unsupported_formats[i].count) == 0)
+            return att_fail(err, ATT_BAD_INPUT, name, "%s", unsupported_formats[i].message);
     return ATT_OK;
 }
 
@@ -54,7 +53,7 @@ att_status att_text_file_load(struct att_text_file *out, const char *path, att_e
     }
     out->name = att_file_display_name(path);
     ATT_TRY(att_file_read_stream(&out->text, path, MAX_FILE_SIZE, err));
-    return refuse_unsupported(out, err);
+    return att_text_format_check(out->name, out->text.data, out->text.length, err);
 }
 
 static att_status load_all(att_pair_text *out, const att_pair_files *files, att_error *err)

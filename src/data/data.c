@@ -21,11 +21,13 @@ att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_se
 {
     *final = NULL;
     att_tokenizer_kind tokens = att_vocab_tokenizer_kind(vocab);
-    if (tokens == ATT_TOKENIZER_BYTE)
+    if (tokens == ATT_TOKENIZER_BYTE) {
+        att_vocab_sort_tags(vocab);
         return ATT_OK;
+    }
     if (tokens == ATT_TOKENIZER_BPE)
         return att_vocab_train_bpe(vocab, settings->bpe_merges, settings->min_count, err);
-    bool label = tokens == ATT_TOKENIZER_LINE;
+    bool label = tokens == ATT_TOKENIZER_LINE && !settings->joint;
     return att_vocab_finalize(vocab, label ? 1 : settings->min_count, final, err);
 }
 
@@ -130,6 +132,7 @@ void att_data_free(att_data *data)
     att_vocab_free(data->source_vocab);
     att_corpus_free(&data->train);
     att_corpus_free(&data->valid);
+    att_word_vectors_free(&data->vectors);
     att_string_free(&data->choices);
     *data = (att_data){ 0 };
 }

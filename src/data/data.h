@@ -4,6 +4,7 @@
 
 #include "data/batch.h"
 #include "data/corpus.h"
+#include "data/vectors.h"
 #include "settings/settings.h"
 
 /* The vocabularies of a model that is fine-tuned. */
@@ -16,12 +17,13 @@ typedef struct att_data {
     att_model_type model_type;
     const att_initial_vocabs *initial;      /* borrowed while the data are loaded; NULL: none */
     int64_t added_source, added_target;     /* tokens by which initial vocabularies were extended */
-    att_vocab *source_vocab, *target_vocab; /* the same pointer if joint; no source vocabulary
-                                             * for language models and captions */
+    att_vocab *source_vocab, *target_vocab; /* the same pointer if joint and of one kind; no source
+                                             * vocabulary for language models and captions */
     att_corpus train, valid;
     int64_t held_out;            /* pairs of `valid` that were held out of the training file */
     bool valid_in_train;         /* `valid` is a part of `train`: nothing was to be held out */
     int64_t overlapping_sources; /* pairs of `valid` whose source is also in `train` */
+    att_word_vectors vectors;    /* of the source vocabulary; none if the run is resumed */
     att_string choices; /* settings that were chosen by the data, and why: for the report */
 } att_data;
 

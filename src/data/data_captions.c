@@ -166,7 +166,7 @@ static att_pair_read_options read_options(const att_settings *settings, const at
                                     .valid_fraction =
                                         splits_train(settings) ? settings->valid_fraction : 0,
                                     .seed = (uint64_t)settings->data_seed,
-                                    .is_caption = true };
+                                    .format.kind = ATT_EXAMPLES_CAPTIONS };
 }
 
 /* The corpus takes ownership of the images. */

@@ -6,6 +6,8 @@
 #include "base/minmax.h"
 #include "base/string.h"
 #include "base/string_set.h"
+#include "data/data_loaders.h"
+#include "data/example_reader.h"
 #include "text/lines.h"
 
 #include <inttypes.h>
@@ -71,39 +73,55 @@ static att_status count_line(side_profile *profile, const char *text, size_t len
     return ATT_OK;
 }
 
-/* The part of a line that belongs to a side: of a file of pairs, what is before or after the tab.
- */
-static bool get_side(att_line_view *line, bool is_tsv, bool is_target)
+static att_status profile_lines(side_profile *profile, const att_string *text, bool lower,
+                                att_error *err)
 {
-    const char *tab = is_tsv && line->length > 0 ? memchr(line->text, '\t', line->length) : NULL;
-    if (!is_tsv)
-        return true;
-    if (!tab)
-        return false;
-    size_t before = (size_t)(tab - line->text);
-    if (is_target)
-        *line = (att_line_view){ tab + 1, line->length - before - 1, line->number };
-    else
-        line->length = before;
-    return true;
-}
-
-static att_status profile_side(side_profile *profile, const att_pair_text *pairs, bool is_target,
-                               bool lower, att_error *err)
-{
-    bool is_tsv = pairs->tsv.name != NULL;
-    const att_string *text = is_tsv      ? &pairs->tsv.text
-                             : is_target ? &pairs->target.text
-                                         : &pairs->source.text;
     att_line_reader lines = att_line_reader_start(text->data, text->length);
     att_line_view line;
     att_string buffer = { 0 };
     att_status status = ATT_OK;
     for (int64_t n = 0; status == ATT_OK && n < MAX_LINES && att_line_reader_next(&lines, &line);
          n++)
-        if (get_side(&line, is_tsv, is_target))
-            status = count_line(profile, line.text, line.length, &buffer, lower, err);
+        status = count_line(profile, line.text, line.length, &buffer, lower, err);
     att_string_free(&buffer);
+    return status;
+}
+
+/* Stops at an example that cannot be read: reading the data gives the error. */
+static att_status profile_examples(side_profile *profile, att_example_reader *examples, int side,
+                                   bool lower, att_error *err)
+{
+    att_string buffer = { 0 };
+    att_status status = ATT_OK;
+    bool found = true;
+    for (int64_t n = 0; status == ATT_OK && n < MAX_LINES; n++) {
+        if (att_example_reader_next(examples, &found, NULL) != ATT_OK || !found)
+            break;
+        if (examples->sides[ATT_COLUMN_SOURCE].length == 0 &&
+            examples->sides[ATT_COLUMN_TARGET].length == 0)
+            continue;
+        status = count_line(profile, examples->sides[side].text, examples->sides[side].length,
+                            &buffer, lower, err);
+    }
+    att_string_free(&buffer);
+    return status;
+}
+
+static att_status profile_side(side_profile *profile, const att_pair_text *pairs,
+                               const att_settings *settings, bool is_target, att_error *err)
+{
+    if (!pairs->tsv.name)
+        return profile_lines(profile, is_target ? &pairs->target.text : &pairs->source.text,
+                             settings->lowercase, err);
+    att_example_format format;
+    att_example_reader examples;
+    ATT_TRY(att_data_example_format(&format, settings, err));
+    att_status status = att_example_reader_start(&examples, &pairs->tsv, &format, err);
+    if (status == ATT_OK)
+        status =
+            profile_examples(profile, &examples, is_target ? ATT_COLUMN_TARGET : ATT_COLUMN_SOURCE,
+                             settings->lowercase, err);
+    att_example_reader_free(&examples);
     return status;
 }
 
@@ -196,11 +214,8 @@ static att_status set_tokens(att_data *data, att_settings *settings, const char 
 static att_status choose_joint(att_data *data, att_settings *settings, const att_pair_text *train,
                                side_profile *profile, att_error *err)
 {
-    if (!att_settings_is_open(settings, "source-tokens") ||
-        !att_settings_is_open(settings, "target-tokens"))
-        return ATT_OK; /* the one that is not given must be the same: att_settings_check() */
     for (int target = 0; target < 2; target++)
-        ATT_TRY(profile_side(profile, train, target, settings->lowercase, err));
+        ATT_TRY(profile_side(profile, train, settings, target, err));
     ATT_TRY(set_tokens(data, settings, "source-tokens", profile, err));
     return set_tokens(data, settings, "target-tokens", profile, err);
 }
@@ -213,24 +228,39 @@ static att_status choose_side(att_data *data, att_settings *settings, const att_
     if (!att_settings_is_open(settings, key))
         return ATT_OK;
     side_profile profile = { 0 };
-    att_status status = profile_side(&profile, train, is_target, settings->lowercase, err);
+    att_status status = profile_side(&profile, train, settings, is_target, err);
     if (status == ATT_OK)
         status = set_tokens(data, settings, key, &profile, err);
     free_profile(&profile);
     return status;
 }
 
+/* With one vocabulary, a side whose tokens are not given has those of the other. */
+static att_status choose_same(att_data *data, att_settings *settings, bool is_target,
+                              att_error *err)
+{
+    int kind = is_target ? settings->source_tokens : settings->target_tokens;
+    return set(data, settings, is_target ? "target-tokens" : "source-tokens",
+               att_tokenizer_kind_names[kind], "joint with the other side", err);
+}
+
 att_status att_data_choose_tokens(att_data *data, att_settings *settings,
                                   const att_pair_text *train, att_error *err)
 {
+    bool source = att_settings_is_open(settings, "source-tokens");
+    bool target = att_settings_is_open(settings, "target-tokens");
     if (settings->task != ATT_TASK_PAIRS)
         return ATT_OK;
     if (!settings->joint) {
         ATT_TRY(choose_side(data, settings, train, false, err));
         return choose_side(data, settings, train, true, err);
     }
+    if (source != target)
+        return settings->source_tokens == settings->target_tokens
+                   ? ATT_OK
+                   : choose_same(data, settings, target, err);
     side_profile profile = { 0 };
-    att_status status = choose_joint(data, settings, train, &profile, err);
+    att_status status = source ? choose_joint(data, settings, train, &profile, err) : ATT_OK;
     free_profile(&profile);
     return status;
 }
@@ -253,4 +283,35 @@ att_status att_data_choose_batch(att_data *data, att_settings *settings, att_err
     snprintf(reason, sizeof reason, "%" PRId64 " would make only about %" PRId64 " steps an epoch",
              before, att_ceil_div_i64(tokens, before));
     return set(data, settings, "batch-tokens", value, reason, err);
+}
+
+/* ---- word vectors */
+
+static att_status set_vector_size(att_data *data, att_settings *settings, att_error *err)
+{
+    bool transformer = settings->architecture == ATT_ARCHITECTURE_TRANSFORMER;
+    const char *key = transformer ? "hidden-size" : "embedding-size";
+    int64_t size = transformer ? settings->hidden_size : settings->embedding_size;
+    if (size == data->vectors.size)
+        return ATT_OK;
+    if (!att_settings_is_open(settings, key))
+        return att_fail(err, ATT_BAD_INPUT, settings->vectors,
+                        "has vectors of %" PRId64 " numbers, expected %" PRId64 " (%s)",
+                        data->vectors.size, size, key);
+    char value[32];
+    snprintf(value, sizeof value, "%" PRId64, data->vectors.size);
+    return set(data, settings, key, value, "the width of the vectors", err);
+}
+
+att_status att_data_load_vectors(att_data *data, att_settings *settings, att_error *err)
+{
+    if (!settings->vectors || settings->resume)
+        return ATT_OK;
+    att_tokenizer_kind kind = att_vocab_tokenizer_kind(data->source_vocab);
+    if (kind != ATT_TOKENIZER_WORD && kind != ATT_TOKENIZER_SPACE)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "vectors needs source-tokens word or space, found %s",
+                        att_tokenizer_kind_names[kind]);
+    ATT_TRY(att_word_vectors_load(&data->vectors, data->source_vocab, settings->vectors, err));
+    return set_vector_size(data, settings, err);
 }

@@ -13,4 +13,9 @@ att_status att_data_choose_tokens(att_data *data, att_settings *settings,
 /* Chooses batch-tokens from the encoded pairs in the same way. */
 att_status att_data_choose_batch(att_data *data, att_settings *settings, att_error *err);
 
+/* Reads the word vectors that the settings name, unless the run is resumed from a checkpoint, which
+ * has them. Their width becomes embedding-size (hidden-size of a Transformer) where it is not
+ * given, and must be equal to it where it is. */
+att_status att_data_load_vectors(att_data *data, att_settings *settings, att_error *err);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/quote.h"
 #include "data/data_choices.h"
+#include "data/example_reader.h"
 #include "data/synthetic_strings.h"
 
 #include <stdlib.h>
@@ -73,6 +74,8 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
 {
     int32_t *source = NULL, *target = NULL;
     bool joint = out->source_vocab == out->target_vocab;
+    if (settings->joint && !joint)
+        ATT_TRY(att_vocab_share_counts(out->source_vocab, out->target_vocab, err));
     att_status status = att_data_finish_vocab(out->source_vocab, &source, settings, err);
     if (status == ATT_OK && !joint)
         status = has_labels(settings)
@@ -92,7 +95,7 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
 
 static const char *noun(const att_pair_read_options *reading)
 {
-    return reading->has_labels ? "sentences" : "pairs";
+    return reading->format.kind == ATT_EXAMPLES_PAIRS ? "pairs" : "sentences";
 }
 
 static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_options *reading,
@@ -108,6 +111,19 @@ static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_opt
                     noun(reading), purpose, (long long)corpus->stats.lines);
 }
 
+att_status att_data_example_format(att_example_format *out, const att_settings *settings,
+                                   att_error *err)
+{
+    att_model_type type = att_settings_model_type(settings);
+    *out = (att_example_format){ .kind = type == ATT_MODEL_TAGGER       ? ATT_EXAMPLES_TAGGED
+                                         : type == ATT_MODEL_CLASSIFIER ? ATT_EXAMPLES_SENTENCES
+                                                                        : ATT_EXAMPLES_PAIRS,
+                                 .format = (att_data_format)settings->format };
+    if (!att_settings_uses_files(settings))
+        out->format = ATT_DATA_TSV; /* synthetic strings */
+    return att_settings_columns(&out->columns, settings, err);
+}
+
 /* How files are read, whatever is read from them. */
 static att_status file_options(att_pair_read_options *out, const att_settings *settings,
                                const att_vocab *source, const att_vocab *target, att_error *err)
@@ -115,12 +131,9 @@ static att_status file_options(att_pair_read_options *out, const att_settings *s
     *out = (att_pair_read_options){
         .source_vocab = source,
         .target_vocab = target,
-        .has_labels = has_labels(settings),
-        .is_tagged = att_settings_model_type(settings) == ATT_MODEL_TAGGER,
-        .keep_words = att_settings_model_type(settings) == ATT_MODEL_TAGGER &&
-                      settings->char_features != ATT_CHAR_FEATURES_NONE,
+        .keep_words = has_labels(settings) && settings->char_features != ATT_CHAR_FEATURES_NONE,
     };
-    return out->is_tagged ? att_settings_columns(&out->columns, settings, err) : ATT_OK;
+    return att_data_example_format(&out->format, settings, err);
 }
 
 static att_status read_options(att_pair_read_options *out, const pair_corpora *from,
@@ -194,7 +207,7 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
                         "is too small: valid-fraction %g holds out no %s; give valid",
                         settings->valid_fraction, noun(&options));
     ATT_TRY(refuse_empty(out, &options, name_of(valid), "validate", err));
-    if (options.has_labels && out->stats.target.unknown_tokens == out->stats.target.tokens)
+    if (has_labels(settings) && out->stats.target.unknown_tokens == out->stats.target.tokens)
         return att_fail_at(err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line,
                            0, NULL, "expected labels of the training data, found only others: '%s'",
                            out->stats.unknown_label);
@@ -249,6 +262,22 @@ static void free_corpora(pair_corpora *from)
     att_pair_text_free(&from->valid);
 }
 
+/* Whether the training file has a column of tags. */
+static att_status find_tags(bool *out, const att_pair_text *train, const att_settings *settings,
+                            att_error *err)
+{
+    att_example_format format;
+    att_example_reader examples;
+    *out = false;
+    if (!train->tsv.name)
+        return ATT_OK;
+    ATT_TRY(att_data_example_format(&format, settings, err));
+    att_status status = att_example_reader_start(&examples, &train->tsv, &format, err);
+    *out = examples.has_tags;
+    att_example_reader_free(&examples);
+    return status;
+}
+
 static att_status load(att_data *out, pair_corpora *from, att_settings *settings, att_error *err)
 {
     ATT_TRY(get_corpora(from, settings, err));
@@ -258,7 +287,14 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
     const att_vocab *target = out->initial ? out->initial->target : NULL;
     ATT_TRY(att_data_start_vocab(&out->source_vocab, out, source,
                                  (att_tokenizer_kind)settings->source_tokens, lower, err));
-    if (settings->joint)
+    bool tags;
+    ATT_TRY(find_tags(&tags, &from->train, settings, err));
+    if (tags && source && !att_vocab_has_tags(source))
+        return att_fail(err, ATT_BAD_INPUT, name_of(&from->train),
+                        "has tags beside the text, but the model of init-from was trained without");
+    if (tags && !att_vocab_has_tags(out->source_vocab))
+        att_vocab_set_tags(out->source_vocab);
+    if (settings->joint && settings->source_tokens == settings->target_tokens)
         out->target_vocab = out->source_vocab;
     else
         ATT_TRY(att_data_start_vocab(&out->target_vocab, out, target,
@@ -266,6 +302,7 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
                                      err));
     ATT_TRY(read_train(out, from, settings, err));
     ATT_TRY(att_data_choose_batch(out, settings, err));
+    ATT_TRY(att_data_load_vectors(out, settings, err));
     bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU ||
                      out->model_type == ATT_MODEL_TAGGER; /* for labels that training lacks */
     ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,
@@ -350,7 +387,7 @@ const att_data_loader att_tagger_data = {
     .load = load_labels,
     .read = read_pairs,
     .batches = batch_pairs,
-    .report = att_tagger_data_report,
+    .report = att_classifier_data_report,
 };
 
 const att_data_loader att_seq2seq_data = {

@@ -104,13 +104,17 @@ static att_status classify_batch(classification *s, const att_request *q, int64_
 {
     att_sources sources;
     att_classifier_output rows;
+    att_request_words words = { 0 };
     att_status status = att_request_sources(&sources, q, count, err);
+    if (status == ATT_OK)
+        status = att_request_words_add(&words, &sources, s->model->source_vocab, q, err);
     if (status == ATT_OK)
         status = att_error_at_request(
             att_classifier_run(s->classifier, &sources, s->options->attention, &rows, err), q, err);
     for (int64_t r = 0; r < count && status == ATT_OK; r++)
         status = make_prediction(s, &q[r], &rows, r, err);
     att_request_sources_free(&sources);
+    att_request_words_free(&words);
     return status;
 }
 

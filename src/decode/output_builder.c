@@ -7,15 +7,30 @@
 
 #include <string.h>
 
+/* A copy of a token in the arena, in brackets if it is a tag. */
+static const char *copy_token(att_arena *arena, const char *token, size_t length, bool is_tag)
+{
+    if (!is_tag)
+        return att_arena_strndup(arena, token, length);
+    char *copy = att_arena_alloc(arena, length + 3, 1);
+    if (!copy)
+        return NULL;
+    copy[0] = '[';
+    memcpy(copy + 1, token, length);
+    memcpy(copy + 1 + length, "]", 2);
+    return copy;
+}
+
 /* The tokens of the line as it was typed, so that unknown tokens are displayed too. */
 att_status att_output_builder_source(att_output_builder *builder, att_output *output,
                                      const att_request *q, att_error *err)
 {
     const att_vocab *vocab = builder->model->source_vocab;
+    size_t line_length = strlen(q->line), at = att_vocab_tags_start(vocab, q->line, line_length);
     const char **tokens = att_arena_alloc(builder->arena, q->source.count, sizeof *tokens);
     if (!tokens)
         return att_fail_memory(err);
-    ATT_TRY(att_line_normalize_nfc(&builder->scratch, q->line, strlen(q->line),
+    ATT_TRY(att_line_normalize_nfc(&builder->scratch, q->line, at,
                                    builder->model->settings->lowercase, err));
     att_pretokenizer splitter = { .text = builder->scratch.data,
                                   .length = builder->scratch.length,
@@ -23,16 +38,22 @@ att_status att_output_builder_source(att_output_builder *builder, att_output *ou
     for (size_t i = 0; i < q->source.count; i++) {
         /* Subwords are never unknown, and splitting the line does not find them, nor the start and
          * end tokens: these are displayed as the vocabulary has them, and so is a token beyond the
-         * end of the line. */
+         * end of the line. Tags come first. */
         int32_t id = q->source.items[i];
-        const char *token = att_vocab_token(vocab, id);
-        size_t length = strlen(token);
-        if (!att_vocab_is_subword(vocab) && id != ATT_ID_BOS && id != ATT_ID_EOS)
-            (void)att_pretokenizer_next(&splitter, &token, &length);
-        tokens[i] = att_arena_strndup(builder->arena, token, length);
+        const char *token;
+        size_t length;
+        bool is_tag = att_tags_next(q->line, line_length, &at, &token, &length);
+        if (!is_tag) {
+            token = att_vocab_token(vocab, id);
+            length = strlen(token);
+            if (!att_vocab_is_subword(vocab) && id != ATT_ID_BOS && id != ATT_ID_EOS)
+                (void)att_pretokenizer_next(&splitter, &token, &length);
+        }
+        tokens[i] = copy_token(builder->arena, token, length, is_tag);
         if (!tokens[i])
             return att_fail_memory(err);
         output->unknown_tokens += id == ATT_ID_UNK;
+        output->unknown_tags += is_tag && id == ATT_ID_UNK;
     }
     output->source_tokens = tokens;
     output->source_count = (int64_t)q->source.count;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "text/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,4 +155,35 @@ void att_request_sources_free(att_sources *sources)
     att_free((void *)(uintptr_t)sources->ids);
     att_free((void *)(uintptr_t)sources->lengths);
     *sources = (att_sources){ 0 };
+}
+
+void att_request_words_free(att_request_words *words)
+{
+    att_string_free(&words->text);
+    att_string_free(&words->scratch);
+    att_free(words->words);
+}
+
+att_status att_request_words_add(att_request_words *out, att_sources *sources,
+                                 const att_vocab *vocab, const att_request *requests,
+                                 att_error *err)
+{
+    int64_t rows = sources->rows, length = sources->length;
+    size_t at = 0;
+    att_tokenizer_kind kind = att_vocab_tokenizer_kind(vocab);
+    if (kind != ATT_TOKENIZER_SPACE && kind != ATT_TOKENIZER_WORD)
+        return ATT_OK;
+    out->words = att_alloc_zero((size_t)rows, (size_t)length * sizeof *out->words);
+    if (!out->words)
+        return att_fail_memory(err);
+    for (int64_t r = 0; r < rows; r++)
+        ATT_TRY(att_words_split(&out->text, &out->scratch, vocab, requests[r].line,
+                                strlen(requests[r].line), (size_t)sources->lengths[r], err));
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < sources->lengths[r]; i++) {
+            out->words[r * length + i] = out->text.data + at;
+            at += strlen(out->text.data + at) + 1;
+        }
+    sources->words = out->words;
+    return ATT_OK;
 }

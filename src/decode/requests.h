@@ -47,6 +47,19 @@ att_status att_request_sources(att_sources *out, const att_request *requests, in
                                att_error *err);
 void att_request_sources_free(att_sources *sources);
 
+/* The words of a batch as they are written, for character features. Start from {0}. */
+typedef struct att_request_words {
+    att_string text, scratch;
+    const char **words; /* [rows,length] */
+} att_request_words;
+
+/* Sets sources->words to the words of the requests, if the vocabulary is of words. Release with
+ * att_request_words_free() after the sources have been used, also after a failure. */
+att_status att_request_words_add(att_request_words *out, att_sources *sources,
+                                 const att_vocab *vocab, const att_request *requests,
+                                 att_error *err);
+void att_request_words_free(att_request_words *words);
+
 /* Sets err->line to the number of a line, from 1, where `status` is an error of it. */
 att_status att_error_at_line(att_status status, size_t index, att_error *err);
 

@@ -9,10 +9,6 @@
 #include "base/progress.h"
 #include "decode/output_builder.h"
 #include "decode/tagger.h"
-#include "text/words.h"
-
-#include <assert.h>
-#include <string.h>
 
 /* Tokens of a batch, padding included: large enough that matrix products run at full speed. */
 enum { BATCH_TOKENS = 4096 };
@@ -73,55 +69,20 @@ static att_status make_tagging(tagging_call *s, const att_request *q, const att_
 
 /* ---- all lines */
 
-/* The words of a batch as they are written. */
-typedef struct batch_words {
-    att_string text, scratch;
-    const char **words; /* [rows,length] */
-} batch_words;
-
-static void free_words(batch_words *words)
-{
-    att_string_free(&words->text);
-    att_string_free(&words->scratch);
-    att_free(words->words);
-}
-
-static att_status add_words(batch_words *out, att_sources *sources, const att_request *q,
-                            att_error *err)
-{
-    int64_t rows = sources->rows, length = sources->length;
-    size_t count, at = 0;
-    out->words = att_alloc_zero((size_t)rows, (size_t)length * sizeof *out->words);
-    if (!out->words)
-        return att_fail_memory(err);
-    for (int64_t r = 0; r < rows; r++) {
-        ATT_TRY(att_words_split(&out->text, &out->scratch, q[r].line, strlen(q[r].line),
-                                (size_t)sources->lengths[r], &count, err));
-        assert((int64_t)count == sources->lengths[r]);
-    }
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t i = 0; i < sources->lengths[r]; i++) {
-            out->words[r * length + i] = out->text.data + at;
-            at += strlen(out->text.data + at) + 1;
-        }
-    sources->words = out->words;
-    return ATT_OK;
-}
-
 static att_status tag_batch(tagging_call *s, const att_request *q, int64_t count, att_error *err)
 {
     att_sources sources;
     att_tagger_output rows;
-    batch_words words = { 0 };
+    att_request_words words = { 0 };
     att_status status = att_request_sources(&sources, q, count, err);
     if (status == ATT_OK)
-        status = add_words(&words, &sources, q, err);
+        status = att_request_words_add(&words, &sources, s->model->source_vocab, q, err);
     if (status == ATT_OK)
         status = att_error_at_request(att_tagger_tag(s->tagger, &sources, &rows, err), q, err);
     for (int64_t r = 0; r < count && status == ATT_OK; r++)
         status = make_tagging(s, &q[r], &rows, r, err);
     att_request_sources_free(&sources);
-    free_words(&words);
+    att_request_words_free(&words);
     return status;
 }
 

@@ -55,7 +55,7 @@ att_status att_model_require_type(const att_model *model, att_model_type type, a
  *   attend.architecture  the name of its att_architecture
  *   attend.settings      JSON: all settings
  *   attend.source_vocab  JSON; missing where models of its type do not read tokens
- *   attend.target_vocab  JSON; missing where it is the source vocabulary (setting `joint`)
+ *   attend.target_vocab  JSON; missing where it equals the source vocabulary (setting `joint`)
  *   attend.temperature   a number; missing where it is 1
  *   attend.output_ratio, attend.output_excess  numbers: att_output_length; missing where unknown
  *   attend.training      JSON: the training state; may be missing

@@ -71,7 +71,8 @@ static att_status set_all_metadata(att_bundle *bundle, const att_model_metadata 
     ATT_TRY(att_bundle_meta_set(bundle, KEY_SETTINGS, scratch->data, err));
     if (meta->source_vocab)
         ATT_TRY(set_vocabulary(bundle, KEY_SOURCE, meta->source_vocab, scratch, err));
-    if (!meta->source_vocab || !meta->settings->joint)
+    if (!meta->source_vocab || !meta->settings->joint ||
+        !att_vocab_equal(meta->source_vocab, meta->target_vocab))
         ATT_TRY(set_vocabulary(bundle, KEY_TARGET, meta->target_vocab, scratch, err));
     ATT_TRY(set_metadata_json(bundle, KEY_TRAINING, meta->training_json, err));
     return set_metadata_json(bundle, KEY_IMPORT, meta->import_json, err);
@@ -350,12 +351,17 @@ static att_status read_vocabularies(att_model *model, const att_bundle *bundle, 
                                      name, err));
     }
     model->source_vocab = model->target_vocab = model->owned_source_vocab;
-    if (!reads || !model->owned_settings->joint) {
+    bool joint = reads && model->owned_settings->joint;
+    if (!joint || att_bundle_meta_get(bundle, KEY_TARGET)) {
         ATT_TRY(require_metadata(&target, bundle, KEY_TARGET, name, err));
         ATT_TRY(att_vocab_from_json(&model->owned_target_vocab, target, name, err));
         model->target_vocab = model->owned_target_vocab;
     }
-    return att_vocab_check_role(model->target_vocab, target_role(type), name, err);
+    if (joint && !att_vocab_same_tokens(model->source_vocab, model->target_vocab))
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "its vocabularies have different tokens, expected the same (joint)");
+    return att_vocab_check_role(model->target_vocab, joint ? ATT_VOCAB_JOINT : target_role(type),
+                                name, err);
 }
 
 static att_status read_temperature(att_model *model, const att_bundle *bundle, const char *name,

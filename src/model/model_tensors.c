@@ -62,7 +62,7 @@ static att_status copy_owned_parts(owned_parts *own, const att_settings *setting
                                   target->count, err));
     if (type == ATT_MODEL_LM)
         att_vocab_set_whole_text(own->target);
-    if (own->source && settings->joint && !att_vocab_equal(own->source, own->target))
+    if (own->source && settings->joint && !att_vocab_same_tokens(own->source, own->target))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "joint yes needs the same tokens in the same order for source and target, "
                         "found different ones");

@@ -52,9 +52,14 @@ const att_sources *att_sentence_encoder_input(att_tape *tape, const att_sources 
     att_sources *out = att_tape_alloc(tape, 1, sizeof *out);
     int32_t *ids = att_tape_alloc(tape, from->rows * length, sizeof *ids);
     int64_t *lengths = att_tape_alloc(tape, from->rows, sizeof *lengths);
-    if (!out || !ids || !lengths)
+    bool has_words = from->words && stop;
+    const char **words =
+        has_words ? att_tape_alloc(tape, from->rows * length, sizeof *words) : NULL;
+    if (!out || !ids || !lengths || (has_words && !words))
         return NULL;
     for (int64_t r = 0; r < from->rows; r++) {
+        for (int64_t i = 0; words && i < length; i++)
+            words[r * length + i] = i < from->length ? from->words[r * from->length + i] : NULL;
         int32_t *row = ids + r * length;
         lengths[r] = from->lengths[r];
         for (int64_t i = 0; i < length; i++)
@@ -68,5 +73,7 @@ const att_sources *att_sentence_encoder_input(att_tape *tape, const att_sources 
     out->length = length;
     out->ids = ids;
     out->lengths = lengths;
+    if (words)
+        out->words = words;
     return out;
 }

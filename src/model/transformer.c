@@ -65,15 +65,6 @@ static att_status check_embedding(const att_settings *settings, att_error *err)
     return ATT_OK;
 }
 
-static bool same_tokens(const att_vocab *a, const att_vocab *b)
-{
-    int32_t size = att_vocab_size(a);
-    bool same = att_vocab_size(b) == size;
-    for (int32_t i = 0; same && i < size; i++)
-        same = strcmp(att_vocab_token(a, i), att_vocab_token(b, i)) == 0;
-    return same;
-}
-
 att_status att_transformer_check(const att_settings *settings, att_error *err)
 {
     ATT_TRY(check_heads(settings, err));
@@ -89,7 +80,7 @@ static att_status check(const att_model *model, att_error *err)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "tie-embeddings all needs source tokens, and images have none");
     if (settings->tie_embeddings == ATT_TIE_ALL &&
-        !same_tokens(model->source_vocab, model->target_vocab))
+        !att_vocab_same_tokens(model->source_vocab, model->target_vocab))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "tie all needs one vocabulary for both sides, and they have different "
                         "ones");

@@ -36,6 +36,7 @@ static const requirement requirements[] = {
     { "pool-heads", "pool", "attention", "only attention pooling has heads" },
     { "char-embedding-size", "char-features", "cnn lstm", "there are no character features" },
     { "char-size", "char-features", "cnn lstm", "there are no character features" },
+    { "char-features", "source-tokens", "word space", "only words have characters of their own" },
     { "momentum", "optimizer", "sgd", "only sgd has momentum" },
     { "beta1", "optimizer", "adam adamw", "only adam and adamw have it" },
     { "beta2", "optimizer", "adam adamw", "only adam and adamw have it" },
@@ -74,6 +75,10 @@ static const key_pair key_pairs[] = {
     { "time", "resume", false },
     { "try", "resume", false },
     { "try", "log", false },
+    { "vectors-tune", "vectors", true },
+    { "vectors", "init-from", false },
+    { "format", "source", false },
+    { "columns", "source", false },
 };
 
 /* The value of a setting of type ATT_SETTING_CHOICE. */
@@ -156,9 +161,12 @@ static bool any_tokens_are(const att_settings *settings, att_tokenizer_kind kind
 
 static att_status check_vocabularies(const att_settings *settings, att_error *err)
 {
-    if (settings->joint && settings->source_tokens != settings->target_tokens)
+    bool parts =
+        any_tokens_are(settings, ATT_TOKENIZER_BPE) || any_tokens_are(settings, ATT_TOKENIZER_BYTE);
+    if (settings->joint && settings->source_tokens != settings->target_tokens && parts)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "joint needs the same source-tokens and target-tokens");
+                        "joint needs the same source-tokens and target-tokens if either is bpe or "
+                        "byte: their tokens are not those of other kinds");
     bool lm = att_settings_model_type(settings) == ATT_MODEL_LM;
     if (att_settings_is_given(settings, "bpe-merges") &&
         !any_tokens_are(settings, ATT_TOKENIZER_BPE))
@@ -185,6 +193,9 @@ static att_status check_architecture(const att_settings *settings, att_error *er
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "best-metric f1 contradicts task %s: only a tagger finds spans",
                         choice_of(settings, "task"));
+    if (settings->vectors && settings->tie_embeddings == ATT_TIE_ALL)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "vectors contradicts tie-embeddings all: they are for the source alone");
     if (settings->crf && settings->label_smoothing > 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "label-smoothing contradicts crf: it smooths single labels");
@@ -214,29 +225,54 @@ static att_status check_ranges(const att_settings *settings, att_error *err)
     return ATT_OK;
 }
 
-/* One column of the setting `columns`: a number, or "last". */
-static const char *parse_column(int64_t *out, const char *text)
+/* One column of the setting `columns`: a number, "last" or a name. */
+static bool parse_column(att_column *out, const char *text, size_t length)
 {
-    if (strncmp(text, "last", 4) == 0) {
-        *out = 0;
-        return text + 4;
-    }
-    *out = 0;
-    while (*text >= '0' && *text <= '9' && *out < 1000)
-        *out = 10 * *out + (*text++ - '0');
-    return *out >= 1 && *out <= 1000 ? text : NULL;
+    enum { MAX_COLUMN = 1000 };
+    int64_t number = 0;
+    size_t digits = 0;
+    while (digits < length && digits < 9 && text[digits] >= '0' && text[digits] <= '9')
+        number = 10 * number + (text[digits++] - '0');
+    *out = (att_column){ .number = -1, .name = text, .length = length };
+    if (length == 4 && memcmp(text, "last", 4) == 0)
+        out->number = 0;
+    else if (length > 0 && digits == length)
+        out->number = number;
+    return length > 0 && (out->number != 0 || digits == 0) && out->number <= MAX_COLUMN;
 }
 
-att_status att_settings_columns(att_tag_columns *out, const att_settings *settings, att_error *err)
+static bool is_same_column(const att_column *a, const att_column *b)
+{
+    return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
+}
+
+static bool parse_columns(att_columns *out, const char *text)
+{
+    for (; out->count < ATT_COLUMN_COUNT; text++) {
+        size_t length = strcspn(text, ",");
+        if (!parse_column(&out->items[out->count], text, length))
+            return false;
+        for (int i = 0; i < out->count; i++)
+            if (is_same_column(&out->items[i], &out->items[out->count]))
+                return false;
+        out->count++;
+        text += length;
+        if (!*text)
+            return out->count >= 2;
+    }
+    return false;
+}
+
+att_status att_settings_columns(att_columns *out, const att_settings *settings, att_error *err)
 {
     char quoted[ATT_QUOTED_SIZE];
-    const char *end = parse_column(&out->token, settings->columns);
-    end = end && *end == ',' ? parse_column(&out->label, end + 1) : NULL;
-    if (end && !*end && out->token != out->label)
+    *out = (att_columns){ 0 };
+    if (!settings->columns || parse_columns(out, settings->columns))
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, NULL,
-                    "columns expects two different columns, from 1 to 1000 or last, such as 1,4 or "
-                    "2,last, found '%s'",
+                    "columns expects two different columns, or three with that of tags, each a "
+                    "name, a number from 1 to 1000 or last, such as text,label or 2,last, found "
+                    "'%s'",
                     att_quote(quoted, settings->columns, strlen(settings->columns)));
 }
 
@@ -310,6 +346,34 @@ att_status att_settings_step_plan(att_step_plan_piece out[ATT_MAX_STEP_PLAN], si
                     att_quote(quoted, settings->step_plan, strlen(settings->step_plan)));
 }
 
+/* The tasks that read a format have its bit. */
+static att_status check_format(const att_settings *settings, att_error *err)
+{
+    static const unsigned tasks[] = {
+        [ATT_DATA_AUTO] = ATT_TASKS_ALL,
+        [ATT_DATA_TSV] = ATT_TASKS_ALL,
+        [ATT_DATA_CONLL] = ATT_TASKS_TAGGER,
+        [ATT_DATA_SIGMORPHON] = ATT_TASKS_PAIR_FILES,
+        [ATT_DATA_SCAN] = ATT_TASKS_PAIR_FILES | ATT_TASKS_CLASSIFIER,
+        [ATT_DATA_CSV] = ATT_TASKS_ALL,
+        [ATT_DATA_JSONL] = ATT_TASKS_ALL,
+    };
+    att_columns columns;
+    ATT_TRY(att_settings_columns(&columns, settings, err));
+    if (!(tasks[settings->format] >> settings->task & 1))
+        return att_fail(err, ATT_BAD_INPUT, NULL, "format %s contradicts task %s: %s",
+                        choice_of(settings, "format"), choice_of(settings, "task"),
+                        att_task_specs[settings->task].data_source);
+    if (columns.count == ATT_COLUMN_COUNT && !(ATT_TASKS_PAIR_FILES >> settings->task & 1))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "columns %s: task %s has no tags beside the text, expected two columns",
+                        settings->columns, choice_of(settings, "task"));
+    if (settings->format == ATT_DATA_SCAN && columns.count > 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "columns contradicts format scan: its lines have no columns");
+    return ATT_OK;
+}
+
 /* A run that resumes takes the files from its checkpoint. */
 static att_status check_files(const att_settings *settings, att_error *err)
 {
@@ -332,12 +396,11 @@ att_status att_settings_check(const att_settings *settings, att_error *err)
     ATT_TRY(check_vocabularies(settings, err));
     ATT_TRY(check_architecture(settings, err));
     ATT_TRY(check_ranges(settings, err));
-    att_tag_columns columns;
-    ATT_TRY(att_settings_columns(&columns, settings, err));
     double seconds;
     ATT_TRY(att_settings_seconds(&seconds, settings, err));
     att_step_plan_piece pieces[ATT_MAX_STEP_PLAN];
     size_t piece_count;
     ATT_TRY(att_settings_step_plan(pieces, &piece_count, settings, err));
+    ATT_TRY(check_format(settings, err));
     return check_files(settings, err);
 }

@@ -35,6 +35,7 @@
 #define SCOPE_IMAGE_RNN          ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
 #define SCOPE_WORD_DROPOUT                                                                         \
     ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+#define SCOPE_LABELS        ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
 #define SCOPE_TAGGER        ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
 #define SCOPE_SOURCE_TOKENS ATT_TASKS_PAIR_FILES | ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
 #define SCOPE_BPE           ATT_TASKS_FROM_FILES & ~ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
@@ -74,6 +75,8 @@
 
 static const char *const tasks[] = { "pairs", "translate", "reverse", "copy",   "sort", "classify",
                                      "tag",   "lm",        "caption", "shapes", NULL };
+static const char *const data_formats[] = { "auto", "tsv", "conll", "sigmorphon",
+                                            "scan", "csv", "jsonl", NULL };
 static const char *const rnn_cells[] = { "vanilla", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
@@ -144,8 +147,14 @@ const att_setting_spec att_setting_specs[] = {
          "word alignments for guided alignment: one line of i-j pairs (0-0 1-2 …) per training "
          "pair"),
 
-    TEXT("data", "columns", columns, TAGGER, "1,last", "TOKEN,LABEL",
-         "columns of the token and of the label in a CoNLL file: numbers from 1, or last"),
+    CHOICE(
+        "data", "format", format, TSV_FILES, "auto", data_formats, "FORMAT",
+        "format of the files: tab-separated lines, CoNLL, SIGMORPHON (source<TAB>target<TAB>tags "
+        "lines), IN: source OUT: target lines, CSV with a header, or JSON lines; auto: guessed"),
+    TEXT("data", "columns", columns, TSV_FILES, NULL, "SOURCE,TARGET",
+         "columns of source and target (sentence and label, token and label), or of source, target "
+         "and tags: numbers from 1, last, or the names of CSV and JSON lines; default: 1,last in "
+         "CoNLL files, usual names elsewhere"),
 
     TEXT("images", "features", features, CAPTION, NULL, "FILE",
          "image features as .npy of shape [images, cells, channels] or [images, height, width, "
@@ -222,6 +231,10 @@ const att_setting_spec att_setting_specs[] = {
     CHOICE("model", "tie-embeddings", tie_embeddings, GENERATE, "no", ties, "WHAT",
            "weight tying: the output layer uses the target embedding (output), and the source "
            "embedding too (all)"),
+    TEXT("model", "vectors", vectors, TSV_FILES, NULL, "FILE",
+         "word vectors for the embedding of source words, as text of word2vec, GloVe or fastText"),
+    FLAG("model", "vectors-tune", vectors_tune, TSV_FILES, "yes",
+         "train the embedding of --vectors too; no: it stays as it is"),
     REAL("model", "init-range", init_range, ALL, "0", 0, 10, "X",
          "initialize weights uniformly in [-X, X]; 0: Xavier (Glorot) by the size of each matrix"),
     TEXT("model", "init-from", init_from, ALL, NULL, "MODEL",
@@ -295,12 +308,12 @@ const att_setting_spec att_setting_specs[] = {
          "score whole sequences of labels with a linear-chain CRF, instead of each label alone"),
 
     CHOICE(
-        "tagger", "char-features", char_features, TAGGER, "none", char_features, "KIND",
+        "model", "char-features", char_features, LABELS, "none", char_features, "KIND",
         "features of a word from its characters (UTF-8 bytes), beside its embedding: none, a CNN "
         "or a bidirectional LSTM"),
-    INTEGER("tagger", "char-embedding-size", char_embedding_size, TAGGER, "24", 1, 4096, "N",
+    INTEGER("model", "char-embedding-size", char_embedding_size, LABELS, "24", 1, 4096, "N",
             "size of the embeddings of characters"),
-    INTEGER("tagger", "char-size", char_size, TAGGER, "60", 1, 65536, "N",
+    INTEGER("model", "char-size", char_size, LABELS, "60", 1, 65536, "N",
             "size of the character features of a word"),
 
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),

@@ -24,6 +24,17 @@ typedef enum att_task {
 
 enum { ATT_TASK_COUNT = ATT_TASK_SHAPES + 1 };
 
+/* How examples stand in a file. */
+typedef enum att_data_format {
+    ATT_DATA_AUTO, /* guessed from the file */
+    ATT_DATA_TSV,
+    ATT_DATA_CONLL,
+    ATT_DATA_SIGMORPHON, /* source<TAB>target<TAB>tags lines */
+    ATT_DATA_SCAN,       /* IN: source OUT: target lines */
+    ATT_DATA_CSV,
+    ATT_DATA_JSONL,
+} att_data_format;
+
 /* The columns of the table att_architectures; its rows are model types. */
 typedef enum att_architecture_kind {
     ATT_ARCHITECTURE_RNN,
@@ -136,7 +147,8 @@ struct att_settings {
     const char *train, *source, *target;
     const char *valid, *valid_source, *valid_target;
     const char *guided_alignment;
-    const char *columns; /* of CoNLL files: att_settings_columns() */
+    int format;          /* att_data_format */
+    const char *columns; /* att_settings_columns() */
     double valid_fraction;
 
     /* images */
@@ -162,6 +174,8 @@ struct att_settings {
     int64_t sequence_length;
 
     /* model */
+    const char *vectors; /* a file of word vectors, for the source embedding */
+    bool vectors_tune;
     int architecture; /* att_architecture_kind */
     int64_t layers, hidden_size;
     int positions, positions_join;
@@ -195,6 +209,8 @@ struct att_settings {
 
     /* tagger */
     bool crf;
+
+    /* classifier and tagger */
     int char_features; /* att_char_features_kind */
     int64_t char_embedding_size, char_size;
 
@@ -258,13 +274,22 @@ bool att_settings_is_open(const att_settings *settings, const char *key);
 /* Whether the task reads `source<TAB>target` or `sentence<TAB>label` files. */
 bool att_settings_uses_files(const att_settings *settings);
 
-/* The columns of the token and of the label in a CoNLL file, from 1; 0: the last column. */
-typedef struct att_tag_columns {
-    int64_t token, label;
-} att_tag_columns;
+/* A column of a file: its number, or the name that a header or an object has for it. */
+typedef struct att_column {
+    int64_t number;   /* from 1; 0: the last column; -1: the column has only a name */
+    const char *name; /* [length], as it was written; not terminated */
+    size_t length;
+} att_column;
 
-/* Parses the setting `columns`. */
-att_status att_settings_columns(att_tag_columns *out, const att_settings *settings, att_error *err);
+enum { ATT_COLUMN_SOURCE, ATT_COLUMN_TARGET, ATT_COLUMN_TAGS, ATT_COLUMN_COUNT };
+
+typedef struct att_columns {
+    int count; /* 0: not given; 2: source and target; 3: and tags */
+    att_column items[ATT_COLUMN_COUNT];
+} att_columns;
+
+/* Parses the setting `columns`. The names belong to the settings. */
+att_status att_settings_columns(att_columns *out, const att_settings *settings, att_error *err);
 
 /* Parses the setting `time`: "90s", "30m", "1h30m". 0 where it is not given. */
 att_status att_settings_seconds(double *out, const att_settings *settings, att_error *err);

@@ -6,7 +6,8 @@
 #include "text/vocab.h"
 
 /* `text` is the normalized text: in composed form, lowercased if the vocabulary asks for it, with
- * the space that BPE puts before a line. Reserved tokens (start, end) are empty pieces of it. */
+ * the space that BPE puts before a line. Reserved tokens (start, end) and tags are empty pieces of
+ * it. */
 typedef struct att_encoding {
     att_string text;
     att_ids ids;

@@ -39,13 +39,14 @@ void att_ids_free(att_ids *ids)
 /* ---- the table */
 
 /* The slot that holds the token, or the free slot where it belongs. */
-static size_t slot_of(const att_vocab *vocab, const char *token, size_t length)
+static size_t slot_of(const att_vocab *vocab, const char *token, size_t length, bool is_tag)
 {
-    size_t mask = vocab->slot_count - 1;
+    size_t mask = vocab->slot_count - 1, size;
     size_t slot = (size_t)att_hash(token, length) & mask;
     for (; vocab->slots[slot]; slot = (slot + 1) & mask) {
         const att_vocab_entry *word = &vocab->entries[vocab->slots[slot] - 1];
-        if (word->length == length && memcmp(word->text, token, length) == 0)
+        const char *key = att_vocab_entry_key(word, &size);
+        if (size == length && word->is_tag == is_tag && memcmp(key, token, length) == 0)
             break;
     }
     return slot;
@@ -56,15 +57,20 @@ static void fill_slots(att_vocab *vocab)
     memset(vocab->slots, 0, vocab->slot_count * sizeof *vocab->slots);
     for (size_t i = 0; i < vocab->count; i++) {
         const att_vocab_entry *word = &vocab->entries[i];
-        uint32_t *slot = &vocab->slots[slot_of(vocab, word->text, word->length)];
+        size_t length;
+        const char *key = att_vocab_entry_key(word, &length);
+        uint32_t *slot = &vocab->slots[slot_of(vocab, key, length, word->is_tag)];
         *slot = *slot ? *slot : (uint32_t)i + 1; /* names of subwords may be equal */
     }
 }
 
-/* Doubles the capacity. Both blocks are allocated before anything changes. */
+/* Doubles the capacity, to a power of two: that of subwords is their number. Both blocks are
+ * allocated before anything changes. */
 static bool grow(att_vocab *vocab)
 {
-    size_t capacity = vocab->capacity ? vocab->capacity * 2 : FIRST_CAPACITY;
+    size_t capacity = FIRST_CAPACITY;
+    while (capacity <= vocab->capacity)
+        capacity *= 2;
     uint32_t *slots = att_alloc(capacity * 2, sizeof *slots);
     att_vocab_entry *words =
         slots ? att_realloc(vocab->entries, vocab->count * sizeof *words, capacity, sizeof *words)
@@ -101,10 +107,18 @@ ptrdiff_t att_vocab_find_entry(const att_vocab *vocab, const char *token, size_t
 {
     if (vocab->slot_count == 0)
         return -1;
-    return (ptrdiff_t)vocab->slots[slot_of(vocab, token, length)] - 1;
+    return (ptrdiff_t)vocab->slots[slot_of(vocab, token, length, false)] - 1;
 }
 
-att_status att_vocab_add_entry(att_vocab *vocab, const char *token, size_t length, att_error *err)
+ptrdiff_t att_vocab_find_tag(const att_vocab *vocab, const char *tag, size_t length)
+{
+    if (vocab->slot_count == 0)
+        return -1;
+    return (ptrdiff_t)vocab->slots[slot_of(vocab, tag, length, true)] - 1;
+}
+
+att_status att_vocab_append_entry(att_vocab *vocab, const char *token, size_t length, bool is_tag,
+                                  att_error *err)
 {
     if (vocab->count >= MAX_TOKENS || length > UINT32_MAX)
         return att_fail(err, ATT_BAD_INPUT, NULL, "there are more than %d different tokens",
@@ -114,9 +128,17 @@ att_status att_vocab_add_entry(att_vocab *vocab, const char *token, size_t lengt
     const char *copy = att_arena_strndup(&vocab->strings, token, length);
     if (!copy)
         return att_fail_memory(err);
-    vocab->slots[slot_of(vocab, token, length)] = (uint32_t)vocab->count + 1;
-    vocab->entries[vocab->count++] = (att_vocab_entry){ .text = copy, .length = (uint32_t)length };
+    att_vocab_entry entry = { .text = copy, .length = (uint32_t)length, .is_tag = is_tag };
+    size_t size;
+    const char *key = att_vocab_entry_key(&entry, &size);
+    vocab->slots[slot_of(vocab, key, size, is_tag)] = (uint32_t)vocab->count + 1;
+    vocab->entries[vocab->count++] = entry;
     return ATT_OK;
+}
+
+att_status att_vocab_add_entry(att_vocab *vocab, const char *token, size_t length, att_error *err)
+{
+    return att_vocab_append_entry(vocab, token, length, false, err);
 }
 
 /* ---- making */
@@ -243,11 +265,24 @@ static att_pretokenizer split(const att_vocab *vocab, const att_string *normaliz
                                .whole_text = vocab->whole_text };
 }
 
+/* Only the tags are counted: a vocabulary of bytes is complete. */
+static att_status count_bytes(att_vocab *vocab, size_t max_tokens, att_ids *ids, const char *line,
+                              size_t length, att_error *err)
+{
+    size_t start = ids->count, text_length;
+    ATT_TRY(att_vocab_count_tags(vocab, max_tokens, ids, line, length, &text_length, err));
+    ids->count = start;
+    return att_vocab_encode_limited(vocab, NULL, max_tokens, ids, line, length, err);
+}
+
 att_status att_vocab_count_line(att_vocab *vocab, size_t max_tokens, att_ids *ids, const char *line,
                                 size_t length, att_error *err)
 {
     if (att_vocab_is_subword(vocab))
-        return att_vocab_encode_limited(vocab, NULL, max_tokens, ids, line, length, err);
+        return count_bytes(vocab, max_tokens, ids, line, length, err);
+    size_t start = ids->count;
+    ATT_TRY(att_vocab_count_tags(vocab, max_tokens, ids, line, length, &length, err));
+    max_tokens -= ids->count - start;
     att_string normalized = { 0 };
     att_status status = att_vocab_normalize(vocab, &normalized, NULL, line, length, err);
     att_pretokenizer splitter = split(vocab, &normalized);
@@ -268,11 +303,13 @@ void att_vocab_uncount_tokens(att_vocab *vocab, const int32_t *ids, size_t count
         vocab->entries[ids[i]].count--;
 }
 
-/* The most frequent first; tokens with equal counts by their bytes, so that the order of lines in a
- * file does not matter. */
+/* Tags after other tokens; the most frequent first; tokens with equal counts by their bytes, so
+ * that the order of lines in a file does not matter. */
 static int by_count(const void *left, const void *right)
 {
     const att_vocab_entry *a = left, *b = right;
+    if (a->is_tag != b->is_tag)
+        return a->is_tag ? 1 : -1;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
     size_t shorter = att_min_size(a->length, b->length);
@@ -293,14 +330,26 @@ att_status att_vocab_finalize(att_vocab *vocab, int64_t min_count, int32_t **fin
         qsort(vocab->entries, vocab->count, sizeof *vocab->entries, by_count);
     min_count = att_max_i64(min_count, 1); /* tokens of skipped pairs have the count 0 */
     size_t kept = 0;
-    while (kept < vocab->count && vocab->entries[kept].count >= min_count) {
-        (*final)[vocab->entries[kept].provisional_id] = (int32_t)kept + ATT_ID_FIRST;
-        kept++;
+    for (size_t i = 0; i < vocab->count; i++) {
+        const att_vocab_entry entry = vocab->entries[i];
+        if (entry.count < (entry.is_tag ? 1 : min_count))
+            continue;
+        (*final)[entry.provisional_id] = (int32_t)kept + ATT_ID_FIRST;
+        vocab->entries[kept++] = entry;
     }
     vocab->count = kept;
     if (vocab->slots)
         fill_slots(vocab);
     return ATT_OK;
+}
+
+void att_vocab_sort_tags(att_vocab *vocab)
+{
+    size_t tags = (size_t)att_vocab_tag_count(vocab);
+    if (tags == 0)
+        return;
+    qsort(vocab->entries + vocab->count - tags, tags, sizeof *vocab->entries, by_count);
+    fill_slots(vocab);
 }
 
 /* ---- tokens */
@@ -323,6 +372,7 @@ bool att_vocab_equal(const att_vocab *a, const att_vocab *b)
 {
     if (a->kind != b->kind || a->lowercase != b->lowercase || a->whole_text != b->whole_text ||
         a->append_eos != b->append_eos || a->prepend_bos != b->prepend_bos ||
+        a->has_tags != b->has_tags || att_vocab_tag_count(a) != att_vocab_tag_count(b) ||
         a->count != b->count || !equal_merges(a->bpe, b->bpe) ||
         !att_sentencepiece_equal(a->sentencepiece, b->sentencepiece))
         return false;
@@ -368,6 +418,8 @@ int32_t att_vocab_find(const att_vocab *vocab, const char *token, size_t length)
             memcmp(reserved_tokens[id], token, length) == 0)
             return id;
     ptrdiff_t index = att_vocab_find_entry(vocab, token, length);
+    if (index < 0 && length > 2 && token[0] == '[' && token[length - 1] == ']')
+        index = att_vocab_find_tag(vocab, token + 1, length - 2);
     return index < 0 ? -1 : (int32_t)index + ATT_ID_FIRST;
 }
 
@@ -388,7 +440,7 @@ bool att_vocab_is_subword(const att_vocab *vocab)
 const char *att_vocab_token_bytes(const att_vocab *vocab, int32_t id, size_t *length)
 {
     *length = 0;
-    if (id < ATT_ID_FIRST)
+    if (id < ATT_ID_FIRST || att_vocab_is_tag(vocab, id))
         return "";
     if (vocab->bpe)
         return att_bpe_token_bytes(vocab->bpe, (size_t)(id - ATT_ID_FIRST), length);
@@ -482,6 +534,9 @@ att_status att_vocab_encode_limited(const att_vocab *vocab, att_tokenizer_state 
 {
     att_tokenizer_state own = { 0 };
     att_tokenizer_state *used = state ? state : &own;
+    size_t start = ids->count;
+    ATT_TRY(att_vocab_encode_tags(vocab, max_tokens, ids, line, length, &length, err));
+    max_tokens -= ids->count - start;
     att_status status = att_vocab_normalize(vocab, &used->normalized, NULL, line, length, err);
     if (status == ATT_OK)
         status = att_vocab_encode_normalized(vocab, used, max_tokens, ids, err);
@@ -504,7 +559,7 @@ att_status att_vocab_decode(const att_vocab *vocab, att_string *out, const int32
     att_tokenizer_kind joined =
         vocab->whole_text ? ATT_TOKENIZER_CHAR : vocab->kind; /* spaces are tokens */
     for (size_t i = 0; i < count; i++)
-        if (ids[i] == ATT_ID_UNK || ids[i] >= ATT_ID_FIRST)
+        if ((ids[i] == ATT_ID_UNK || ids[i] >= ATT_ID_FIRST) && !att_vocab_is_tag(vocab, ids[i]))
             ATT_TRY(att_detokenize_append(out, start, joined, att_vocab_token(vocab, ids[i])));
     return ATT_OK;
 }

@@ -63,6 +63,30 @@ att_status att_vocab_clone(att_vocab **out, const att_vocab *vocab, att_error *e
 att_status att_vocab_extend(att_vocab *vocab, const att_vocab *more, int64_t *added,
                             att_error *err);
 
+/* ---- tags beside the text: symbols of a kind of their own, such as the V and PST of a verb's past
+ * tense. A line is then `text<TAB>tags`, and its ids are those of the tags followed by those of the
+ * text; a line without a tab has none. A tag is displayed in brackets, [V], and never decoded. */
+
+/* Makes lines have tags. Call it before anything is counted. */
+void att_vocab_set_tags(att_vocab *vocab);
+bool att_vocab_has_tags(const att_vocab *vocab);
+
+/* Sorts the tags that were counted beside a vocabulary of bytes, whose other tokens are final. */
+void att_vocab_sort_tags(att_vocab *vocab);
+
+/* The number of tags, and whether an id is one. */
+int32_t att_vocab_tag_count(const att_vocab *vocab);
+bool att_vocab_is_tag(const att_vocab *vocab, int32_t id);
+
+/* Where the tags of a line start: the length of its text. `length` where it has none. */
+size_t att_vocab_tags_start(const att_vocab *vocab, const char *line, size_t length);
+
+/* The next tag of a line from *at on, at first att_vocab_tags_start(); false after the last. Tags
+ * are separated by semicolons, vertical bars, commas and white space. */
+bool att_tags_next(const char *line, size_t length, size_t *at, const char **tag, size_t *size);
+
+/* ---- counting */
+
 /* Splits a line, counts its tokens and appends the provisional id of each to *ids: the order of
  * first appearance, from 0. Stops after `max_tokens` tokens, so that a very long line costs little.
  * A vocabulary of bytes appends the final ids. */
@@ -71,6 +95,10 @@ att_status att_vocab_count_line(att_vocab *vocab, size_t max_tokens, att_ids *id
 
 /* Subtracts the counts of tokens again, if their pair is skipped after all. */
 void att_vocab_uncount_tokens(att_vocab *vocab, const int32_t *ids, size_t count);
+
+/* Gives two vocabularies that have counted, of tokens that are not BPE or bytes, the tokens of both
+ * with the sum of their counts: finalized alike, they have the same ids for the same tokens. */
+att_status att_vocab_share_counts(att_vocab *a, att_vocab *b, att_error *err);
 
 /* Keeps the tokens that were counted at least `min_count` times and gives them their final ids.
  * *final receives, for each provisional id, the final id or ATT_ID_UNK; release with att_free(). */
@@ -90,6 +118,9 @@ att_tokenizer_kind att_vocab_tokenizer_kind(const att_vocab *vocab);
 
 /* Whether both encode and decode every text alike. */
 bool att_vocab_equal(const att_vocab *a, const att_vocab *b);
+
+/* Whether both have the same tokens with the same ids, however they split lines. */
+bool att_vocab_same_tokens(const att_vocab *a, const att_vocab *b);
 
 /* The id of a word or character, or ATT_ID_UNK; for subwords always ATT_ID_UNK. */
 int32_t att_vocab_id(const att_vocab *vocab, const char *token, size_t length);
@@ -140,15 +171,16 @@ att_status att_vocab_decode(const att_vocab *vocab, att_string *out, const int32
  * "characters":"äö…","merges":[104,101,…], two tokens for each merge (text/bpe.h), or, if it was
  * learned elsewhere, "pieces":[" t","he",…] (text/sentencepiece.h); bytes have nothing. Flags that
  * are left out where they are false: "add_eos" (lines end in ATT_ID_EOS), "whole_text" (splits
- * texts, not lines), "add_bos" (texts begin with ATT_ID_BOS). Reading refuses a flag that the kind
- * of tokens has no use for. */
+ * texts, not lines), "add_bos" (texts begin with ATT_ID_BOS). "tags":["V",…] where lines have tags.
+ * Reading refuses a flag that the kind of tokens has no use for. */
 att_status att_vocab_to_json(att_string *out, const att_vocab *vocab, att_error *err);
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
 
-/* What a model uses a vocabulary for. A joint vocabulary has the role of a target. */
+/* What a model uses a vocabulary for. */
 typedef enum att_vocab_role {
-    ATT_VOCAB_SOURCE, /* may add EOS */
+    ATT_VOCAB_SOURCE, /* may add EOS and have tags */
     ATT_VOCAB_TARGET, /* adds nothing: the model adds BOS and EOS */
+    ATT_VOCAB_JOINT,  /* of both sides: may have tags */
     ATT_VOCAB_TEXT,   /* of a language model: may split whole texts and add BOS */
     ATT_VOCAB_LABELS, /* of a classifier: a line is one token */
     ATT_VOCAB_TAGS,   /* of a tagger, either side: tokens are separated by white space */

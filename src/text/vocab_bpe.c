@@ -113,18 +113,51 @@ att_status att_vocab_from_sentencepiece(att_vocab **out, att_sentencepiece *piec
 
 /* ---- training */
 
+/* Adds the tags of `from`, which has nothing else, with their counts. */
+static att_status add_tags(att_vocab *vocab, const att_vocab *from, att_error *err)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        ATT_TRY(att_vocab_append_entry(vocab, from->entries[i].text, from->entries[i].length, true,
+                                       err));
+        vocab->entries[vocab->count - 1].count = from->entries[i].count;
+    }
+    return ATT_OK;
+}
+
+/* Learns merges from the pieces, and moves the tags that occurred among them to `tags`. */
+static att_status train(att_bpe **out, att_vocab *tags, att_vocab *vocab, att_piece *pieces,
+                        int64_t merges, int64_t min_count, att_error *err)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < vocab->count; i++) {
+        const att_vocab_entry *entry = &vocab->entries[i];
+        if (!entry->is_tag)
+            pieces[count++] = (att_piece){ entry->text, entry->length, entry->count };
+        else if (entry->count > 0)
+            ATT_TRY(add_tags(tags, &(att_vocab){ .entries = &vocab->entries[i], .count = 1 }, err));
+    }
+    return att_bpe_train(out, pieces, count, merges, min_count, err);
+}
+
 att_status att_vocab_train_bpe(att_vocab *vocab, int64_t merges, int64_t min_count, att_error *err)
 {
     att_piece *pieces = att_alloc(vocab->count, sizeof *pieces);
     if (!pieces)
         return att_fail_memory(err);
-    for (size_t i = 0; i < vocab->count; i++)
-        pieces[i] = (att_piece){ vocab->entries[i].text, vocab->entries[i].length,
-                                 vocab->entries[i].count };
     att_bpe *bpe;
-    att_status status = att_bpe_train(&bpe, pieces, vocab->count, merges, min_count, err);
+    att_vocab tags = { 0 };
+    att_status status = train(&bpe, &tags, vocab, pieces, merges, min_count, err);
     att_free(pieces);
-    return status == ATT_OK ? att_vocab_set_bpe(vocab, bpe, err) : status;
+    if (status == ATT_OK)
+        status = att_vocab_set_bpe(vocab, bpe, err);
+    if (status == ATT_OK)
+        status = add_tags(vocab, &tags, err);
+    if (status == ATT_OK)
+        att_vocab_sort_tags(vocab);
+    att_free(tags.entries);
+    att_free(tags.slots);
+    att_arena_free(&tags.strings);
+    return status;
 }
 
 /* ---- decoding */
@@ -135,6 +168,8 @@ static att_status concatenate_tokens(const att_vocab *vocab, att_string *out, co
     for (size_t i = 0; i < count; i++) {
         size_t length = strlen(REPLACEMENT_CHARACTER);
         const char *bytes = REPLACEMENT_CHARACTER;
+        if (att_vocab_is_tag(vocab, ids[i]))
+            continue;
         if (ids[i] >= ATT_ID_FIRST)
             bytes = token_bytes(vocab, (size_t)(ids[i] - ATT_ID_FIRST), &length);
         else if (ids[i] != ATT_ID_UNK)

@@ -10,15 +10,17 @@ typedef struct att_vocab_entry {
     int64_t count;          /* occurrences counted */
     uint32_t length;        /* in bytes */
     int32_t provisional_id; /* used while the vocabulary is finalized */
+    bool is_tag;            /* `text` is "[V]" for the tag V */
 } att_vocab_entry;
 
-/* Entry i has the id i + ATT_ID_FIRST once the vocabulary is final. */
+/* Entry i has the id i + ATT_ID_FIRST once the vocabulary is final; tags are then the last. */
 struct att_vocab {
     att_tokenizer_kind kind;
     bool lowercase;
     bool whole_text;          /* splits texts, not lines: drops nothing, and adds nothing */
     bool append_eos;          /* lines end in ATT_ID_EOS */
     bool prepend_bos;         /* texts start with ATT_ID_BOS and a space */
+    bool has_tags;            /* lines are source<TAB>tags */
     att_vocab_entry *entries; /* [count] */
     size_t count;
     size_t capacity;
@@ -33,8 +35,28 @@ struct att_vocab {
 /* The index of the entry with this text, the first if several have it, or -1. */
 ptrdiff_t att_vocab_find_entry(const att_vocab *vocab, const char *token, size_t length);
 
+/* The same for a tag, which is found apart from words with the same text. */
+ptrdiff_t att_vocab_find_tag(const att_vocab *vocab, const char *tag, size_t length);
+
 /* Adds an entry; its text must be new. */
 att_status att_vocab_add_entry(att_vocab *vocab, const char *token, size_t length, att_error *err);
+att_status att_vocab_append_entry(att_vocab *vocab, const char *text, size_t length, bool is_tag,
+                                  att_error *err);
+att_status att_vocab_add_tag(att_vocab *vocab, const char *tag, size_t length, att_error *err);
+
+/* The text by which an entry is found: a tag without its brackets. */
+const char *att_vocab_entry_key(const att_vocab_entry *entry, size_t *length);
+
+/* Appends the ids of a line's tags, at most `max_tokens`; *text_length receives the length of the
+ * line without them. A vocabulary without tags appends nothing. The line is checked if it has tags.
+ */
+att_status att_vocab_encode_tags(const att_vocab *vocab, size_t max_tokens, att_ids *ids,
+                                 const char *line, size_t length, size_t *text_length,
+                                 att_error *err);
+
+/* The same while tags are counted: their provisional ids. */
+att_status att_vocab_count_tags(att_vocab *vocab, size_t max_tokens, att_ids *ids, const char *line,
+                                size_t length, size_t *text_length, att_error *err);
 
 /* Builds the hash table over all entries. */
 att_status att_vocab_index_entries(att_vocab *vocab);

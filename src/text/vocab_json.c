@@ -16,8 +16,19 @@
 static void put_entries(att_json_writer *out, const att_vocab *vocab)
 {
     att_json_begin_array(out, "words");
-    for (size_t i = 0; i < vocab->count; i++)
+    for (size_t i = 0; i < vocab->count && !vocab->entries[i].is_tag; i++)
         att_json_put_bytes(out, NULL, vocab->entries[i].text, vocab->entries[i].length);
+    att_json_end(out);
+}
+
+static void put_tags(att_json_writer *out, const att_vocab *vocab)
+{
+    att_json_begin_array(out, "tags");
+    for (size_t i = vocab->count - (size_t)att_vocab_tag_count(vocab); i < vocab->count; i++) {
+        size_t length;
+        const char *tag = att_vocab_entry_key(&vocab->entries[i], &length);
+        att_json_put_bytes(out, NULL, tag, length);
+    }
     att_json_end(out);
 }
 
@@ -95,6 +106,8 @@ att_status att_vocab_to_json(att_string *out, const att_vocab *vocab, att_error 
         out->length = before;
         return att_fail_memory(err);
     }
+    if (vocab->has_tags)
+        put_tags(&json, vocab);
     att_json_end(&json);
     return att_json_finish(&json, "the vocabulary", err);
 }
@@ -131,6 +144,30 @@ static att_status read_entries(att_vocab *vocab, const att_json *root, const cha
             return att_fail(err, ATT_BAD_INPUT, name, "\"words\" has '%s' twice",
                             att_quote(quoted, word->string, word->length));
         ATT_TRY(att_vocab_add_entry(vocab, word->string, word->length, err));
+    }
+    return ATT_OK;
+}
+
+static att_status read_tags(att_vocab *vocab, const att_json *root, const char *name,
+                            att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const att_json *tags, *tag;
+    if (!att_json_find(root, "tags"))
+        return ATT_OK;
+    ATT_TRY(att_json_get(&tags, root, "tags", ATT_JSON_ARRAY, name, err));
+    att_vocab_set_tags(vocab);
+    for (size_t i = 0; i < tags->count; i++) {
+        const char *found;
+        size_t at = 0, length;
+        ATT_TRY(att_json_get_item(&tag, tags, i, ATT_JSON_STRING, name, err));
+        if (!att_tags_next(tag->string, tag->length, &at, &found, &length) || length != tag->length)
+            return att_fail(err, ATT_BAD_INPUT, name, "\"tags\"[%zu]: expected one tag, found '%s'",
+                            i, att_quote(quoted, tag->string, tag->length));
+        if (att_vocab_find_tag(vocab, tag->string, tag->length) >= 0)
+            return att_fail(err, ATT_BAD_INPUT, name, "\"tags\" has '%s' twice",
+                            att_quote(quoted, tag->string, tag->length));
+        ATT_TRY(att_vocab_add_tag(vocab, tag->string, tag->length, err));
     }
     return ATT_OK;
 }
@@ -236,6 +273,20 @@ static att_status check_flags_of_kind(const att_vocab *vocab, const char *name, 
                     att_tokenizer_kind_names[vocab->kind]);
 }
 
+static att_status read_tokens(att_vocab *vocab, const att_json *root, const char *name,
+                              att_error *err)
+{
+    if (vocab->kind == ATT_TOKENIZER_BYTE)
+        return ATT_OK;
+    if (vocab->kind != ATT_TOKENIZER_BPE)
+        return read_entries(vocab, root, name, err);
+    const att_json *pieces;
+    if (!att_json_find(root, "pieces"))
+        return read_bpe(vocab, root, name, err);
+    ATT_TRY(att_json_get(&pieces, root, "pieces", ATT_JSON_ARRAY, name, err));
+    return read_pieces(vocab, pieces, name, err);
+}
+
 static att_status read_vocab(att_vocab **out, const att_json *root, const char *name,
                              att_error *err)
 {
@@ -246,15 +297,8 @@ static att_status read_vocab(att_vocab **out, const att_json *root, const char *
     ATT_TRY(att_vocab_new(out, kind, lowercase, err));
     ATT_TRY(read_flags(*out, root, name, err));
     ATT_TRY(check_flags_of_kind(*out, name, err));
-    if (kind == ATT_TOKENIZER_BYTE)
-        return ATT_OK;
-    if (kind != ATT_TOKENIZER_BPE)
-        return read_entries(*out, root, name, err);
-    const att_json *pieces;
-    if (!att_json_find(root, "pieces"))
-        return read_bpe(*out, root, name, err);
-    ATT_TRY(att_json_get(&pieces, root, "pieces", ATT_JSON_ARRAY, name, err));
-    return read_pieces(*out, pieces, name, err);
+    ATT_TRY(read_tokens(*out, root, name, err));
+    return read_tags(*out, root, name, err);
 }
 
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err)
@@ -278,10 +322,11 @@ att_status att_vocab_from_json(att_vocab **out, const char *json, const char *na
 /* The flags that each role uses. */
 static const struct role_spec {
     const char *phrase;
-    bool add_bos, add_eos, whole_text;
+    bool add_bos, add_eos, whole_text, tags;
 } role_specs[ATT_VOCAB_ROLES] = {
-    [ATT_VOCAB_SOURCE] = { "a source vocabulary", .add_eos = true },
+    [ATT_VOCAB_SOURCE] = { "a source vocabulary", .add_eos = true, .tags = true },
     [ATT_VOCAB_TARGET] = { "a target vocabulary", .add_eos = false },
+    [ATT_VOCAB_JOINT] = { "a joint vocabulary", .tags = true },
     [ATT_VOCAB_TEXT] = { "the vocabulary of a language model", .add_bos = true,
                          .whole_text = true },
     [ATT_VOCAB_LABELS] = { "a vocabulary of labels", .add_eos = false },
@@ -300,6 +345,9 @@ att_status att_vocab_check_role(const att_vocab *vocab, att_vocab_role role, con
         return att_fail(err, ATT_BAD_INPUT, name,
                         "the vocabulary: \"%s\" is true, but %s has no use for it", flag,
                         spec->phrase);
+    if (vocab->has_tags && !spec->tags)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "the vocabulary has \"tags\", but %s has no use for them", spec->phrase);
     bool labels = role == ATT_VOCAB_LABELS || role == ATT_VOCAB_TAGS;
     att_tokenizer_kind kind = role == ATT_VOCAB_TAGS ? ATT_TOKENIZER_SPACE : ATT_TOKENIZER_LINE;
     if (labels && vocab->kind != kind)

@@ -17,9 +17,10 @@ static const char *const taken_groups[] = { "tokens", "model",      "rnn",    "t
 
 /* Keys of these groups that have nothing to do with the weights: they are left alone, */
 static const char *const other_keys[] = {
-    "init-from",         "init-vocab",        "init-range",      "preset",
-    "features",          "valid-features",    "features-scale",  "image-size",
-    "attention-dropout", "embedding-dropout", "guided-alignment"
+    "init-from",         "init-vocab",        "init-range",       "preset",
+    "features",          "valid-features",    "features-scale",   "image-size",
+    "attention-dropout", "embedding-dropout", "guided-alignment", "vectors",
+    "vectors-tune"
 };
 /* or may differ if they are given. */
 static const char *const free_keys[] = { "min-count", "max-length", "sequence-length" };
@@ -69,7 +70,17 @@ static att_status take_settings(att_settings *settings, const att_model *model, 
 static att_status check_extendable(const att_settings *settings, const att_vocab *vocab,
                                    att_error *err)
 {
-    if (settings->init_vocab != ATT_INIT_VOCAB_EXTEND || !vocab || !att_vocab_is_subword(vocab))
+    if (settings->init_vocab != ATT_INIT_VOCAB_EXTEND || !vocab)
+        return ATT_OK;
+    if (att_vocab_has_tags(vocab))
+        return att_fail(err, ATT_BAD_INPUT, settings->init_from,
+                        "has tags beside the text: init-vocab extend is for vocabularies without "
+                        "tags, expected keep");
+    if (settings->joint && settings->source_tokens != settings->target_tokens)
+        return att_fail(err, ATT_BAD_INPUT, settings->init_from,
+                        "shares tokens of different kinds (joint): init-vocab extend is for sides "
+                        "of one kind, expected keep");
+    if (!att_vocab_is_subword(vocab))
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, settings->init_from,
                     "has %s, which spell every text: init-vocab extend has no use here, expected "

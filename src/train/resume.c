@@ -14,9 +14,10 @@
 static const char *const fixed_groups[] = { "task",   "synthetic",   "tokens", "model",
                                             "rnn",    "transformer", "cnn",    "classifier",
                                             "images", "tagger",      NULL };
-static const char *const fixed_keys[] = { "valid-fraction",      "columns",   "optimizer",
-                                          "average-checkpoints", "seed",      "data-seed",
-                                          "batch-tokens",        "step-plan", NULL };
+static const char *const fixed_keys[] = {
+    "valid-fraction", "columns",   "format",       "optimizer", "average-checkpoints",
+    "seed",           "data-seed", "batch-tokens", "step-plan", NULL
+};
 
 static bool is_listed(const char *name, const char *const *names)
 {

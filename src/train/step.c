@@ -82,7 +82,9 @@ static void update_params(att_training *training, double tokens, double norm)
             att_schedule_learning_rate(settings, &training->plan, &training->state.plateau, step),
         .gradient_scale = clip / tokens,
     };
+    att_training_freeze_values(training, false);
     att_optimizer_step(&training->optimizer, settings, params->value, params->grad, &options);
+    att_training_freeze_values(training, true);
     att_params_mark_changed(params);
     training->state.step = step;
 }
@@ -102,6 +104,7 @@ att_status att_training_step(att_training *training, double *norm, att_error *er
     if (training->allreduce)
         ATT_TRY(training->allreduce(training->allreduce_context, params->grad, params->size, sums,
                                     SUM_COUNT, err));
+    att_training_freeze_gradient(training);
     *norm = att_l2_norm(params->grad, params->size, training->norm_sums) / sums[SUM_TOKENS];
     if (!isfinite(*norm) || !isfinite(sums[SUM_LOSS]))
         return att_fail(

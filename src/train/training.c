@@ -136,6 +136,8 @@ static att_status make_model(att_training *training, att_error *err)
                           training->data.target_vocab, err));
     if (training->data.model_type == ATT_MODEL_SEQ2SEQ)
         training->model->output_length = att_output_length_measure(&training->data.train);
+    ATT_TRY(att_training_set_vectors(training, err));
+    ATT_TRY(att_training_freeze_new(training, err));
     ATT_TRY(att_params_alloc_grad(&training->model->params, err));
     ATT_TRY(att_tape_new_training(&training->tape, &training->model->params, err));
     ATT_TRY(att_data_batches(&training->batches, &training->data.train, settings,
@@ -277,7 +279,8 @@ void att_training_release(att_training *training)
     att_free(training->best_params);
     att_free(training->snapshots);
     att_free(training->norm_sums);
-    training->best_params = training->snapshots = NULL;
+    att_free(training->frozen_values);
+    training->best_params = training->snapshots = training->frozen_values = NULL;
     training->norm_sums = NULL;
     att_optimizer_free(&training->optimizer);
     att_batches_free(training->batches);

@@ -38,10 +38,12 @@ struct att_training {
     att_budget budget;
     att_string choices; /* settings that were chosen for the budget, and why: for the report */
     att_training_state state;
-    float *best_params;  /* [size] of the best validation */
-    float *snapshots;    /* [average, size] of validation n at n mod average; or NULL */
-    double *norm_sums;   /* scratch of att_l2_norm() */
-    size_t params_bytes; /* of parameters, gradients, moments, best and snapshots */
+    float *best_params;   /* [size] of the best validation */
+    float *snapshots;     /* [average, size] of validation n at n mod average; or NULL */
+    double *norm_sums;    /* scratch of att_l2_norm() */
+    att_param frozen;     /* the parameter that is not trained (vectors-tune no) */
+    float *frozen_values; /* scratch for it; NULL: all are trained */
+    size_t params_bytes;  /* of parameters, gradients, moments, best and snapshots */
     att_string model_path, checkpoint_path; /* the best model; the checkpoint */
     att_file_lock output_lock; /* held while a run writes, and from att_training_save() on */
     bool keeps_files; /* save the best model after validations; not in att_training_advance() */
@@ -116,6 +118,19 @@ att_status att_training_finish(att_training *training, att_error *err);
 
 /* Writes the best model to its file. */
 att_status att_training_save_best(att_training *training, att_error *err);
+
+/* ---- vectors.c */
+
+/* Initializes the source embedding with the word vectors of the data, if there are any. */
+att_status att_training_set_vectors(att_training *training, att_error *err);
+
+/* Prepares to freeze that embedding, if the settings ask for it. */
+att_status att_training_freeze_new(att_training *training, att_error *err);
+
+/* Sets the gradient of what is frozen to 0; and saves its values before an update, which weight
+ * decay would change too, or restores them after it. */
+void att_training_freeze_gradient(att_training *training);
+void att_training_freeze_values(att_training *training, bool restore);
 
 /* ---- step.c */
 

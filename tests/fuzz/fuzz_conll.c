@@ -63,16 +63,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     PROMISE(att_string_append(&text.tsv.text, (const char *)data, size - 1) == ATT_OK);
     PROMISE(att_vocab_new(&source, ATT_TOKENIZER_SPACE, choice & 1, &err) == ATT_OK);
     PROMISE(att_vocab_new(&target, ATT_TOKENIZER_SPACE, false, &err) == ATT_OK);
-    const att_pair_read_options how = { .source_vocab = source,
-                                        .target_vocab = target,
-                                        .counted_source = source,
-                                        .counted_target = target,
-                                        .has_labels = true,
-                                        .is_tagged = true,
-                                        .columns = columns,
-                                        .keep_target_text = true,
-                                        .keep_words = choice & KEEP_WORDS,
-                                        .max_length = choice & SHORT ? 3 : 0 };
+    const att_pair_read_options how = {
+        .source_vocab = source,
+        .target_vocab = target,
+        .counted_source = source,
+        .counted_target = target,
+        .format = { .kind = ATT_EXAMPLES_TAGGED,
+                    .columns = { 2,
+                                 { { .number = columns.token }, { .number = columns.label } } } },
+        .keep_target_text = true,
+        .keep_words = choice & KEEP_WORDS,
+        .max_length = choice & SHORT ? 3 : 0
+    };
     att_status status = att_corpus_read(&corpus, &text, &how, &err);
     if (status == ATT_OK)
         check_corpus(&corpus);

@@ -49,6 +49,13 @@ static const variant label_variants[] = {
         { "max-window", "4" },
         { "pool", "mean" },
         { "positions", "sinusoidal" } } },
+    { "characters by a CNN", { { "char-features", "cnn" }, { "char-size", "6" } } },
+    { "stop, characters by an LSTM",
+      { { "pool", "stop" }, { "char-features", "lstm" }, { "char-size", "4" } } },
+    { "transformer, stop, characters by a CNN",
+      { TRANSFORMER, { "pool", "stop" }, { "char-features", "cnn" } } },
+    { "convolution, mean, characters by a CNN",
+      { CONVOLUTION, { "pool", "mean" }, { "char-features", "cnn" } } },
     { NULL, { { 0 } } },
 };
 

@@ -227,6 +227,7 @@ static att_sources alone(const att_sources *all, int64_t r)
     return (att_sources){ .rows = 1,
                           .length = all->lengths[r],
                           .ids = all->ids + r * all->length,
+                          .words = all->words ? all->words + r * all->length : NULL,
                           .lengths = all->lengths + r };
 }
 

@@ -14,7 +14,8 @@ typedef struct runner {
     const decoding *models;
     prefixes prefixes;
     size_t lines_done;
-    size_t cut; /* outputs that reached the maximum length */
+    size_t cut;                            /* outputs that reached the maximum length */
+    size_t unknown_tags, unknown_tag_line; /* lines with unknown tags, and the first, from 1 */
 } runner;
 
 /* The text of an output; --score writes before it, --alignments after it. */
@@ -91,6 +92,28 @@ att_generate_options run_generate_options(att_decoding_options *options, const r
                                    .first_line = first_line };
 }
 
+static void count_notes(runner *r, const att_output *output, size_t line)
+{
+    r->cut += output->truncated;
+    if (output->unknown_tags > 0 && r->unknown_tags++ == 0)
+        r->unknown_tag_line = line;
+}
+
+static void print_notes(const runner *r)
+{
+    const decoding_options *options = &r->set->decoding;
+    if (r->unknown_tags > 0)
+        fprintf(stderr,
+                "note: %zu of %zu lines have tags that the training data lack, read as unknown "
+                "tokens; the first is line %zu\n",
+                r->unknown_tags, r->lines_done, r->unknown_tag_line);
+    if (r->cut > 0 && options->max_output_length == 0 && options->max_length_ratio == 0)
+        fprintf(stderr,
+                "note: %zu of %zu outputs were cut at the maximum length; "
+                "--max-output-length sets another\n",
+                r->cut, r->lines_done);
+}
+
 static att_status generate_lines(void *context, const char *const *lines, size_t count,
                                  size_t before, att_error *err)
 {
@@ -111,7 +134,7 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
     if (status == ATT_OK) {
         warn_truncated(run_input_path(r->set), outputs, before);
         for (size_t i = 0; i < count; i++)
-            r->cut += att_outputs_get(outputs, i)->truncated;
+            count_notes(r, att_outputs_get(outputs, i), before + i + 1);
         status = output_stdout(out.data, out.length, err);
         r->lines_done = before + count;
     }
@@ -132,12 +155,8 @@ att_status run_seq2seq(const void *settings, const decoding *models, const char 
         status = lines_for_each(run_input_path(set), generate_lines, &r, err);
     if (status == ATT_OK && !output_reader_gone())
         status = prefixes_check(&r.prefixes, r.lines_done, err);
-    if (status == ATT_OK && r.cut > 0 && set->decoding.max_output_length == 0 &&
-        set->decoding.max_length_ratio == 0)
-        fprintf(stderr,
-                "note: %zu of %zu outputs were cut at the maximum length; "
-                "--max-output-length sets another\n",
-                r.cut, r.lines_done);
+    if (status == ATT_OK)
+        print_notes(&r);
     prefixes_close(&r.prefixes);
     return status;
 }

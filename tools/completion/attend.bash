@@ -45,6 +45,7 @@ _attend_value() {
     'train --valid-target') _attend_files '' ;;
     'train --valid-fraction') ;;
     'train --guided-alignment') _attend_files '' ;;
+    'train --format') _attend_words 'auto tsv conll sigmorphon scan csv jsonl' ;;
     'train --columns') ;;
     'train --features') _attend_files '' ;;
     'train --valid-features') _attend_files '' ;;
@@ -73,6 +74,7 @@ _attend_value() {
     'train --positions') _attend_words 'none sinusoidal learned rotary' ;;
     'train --positions-join') _attend_words 'add concat' ;;
     'train --tie-embeddings') _attend_words 'no output all' ;;
+    'train --vectors') _attend_files '' ;;
     'train --init-range') ;;
     'train --init-from') ;;
     'train --init-vocab') _attend_words 'keep extend' ;;
@@ -255,33 +257,33 @@ _attend_options() {
     train)
         _attend_words '--help --config --quiet --train
             --source --target --valid --valid-source
-            --valid-target --valid-fraction --guided-alignment --columns
-            --features --valid-features --features-scale --image-rows
-            --image-columns --image-depth --image-size --conv-layers
-            --conv-channels --image-positions --init-from-image --alphabet
-            --min-string-length --max-string-length --train-count --valid-count
-            --source-tokens --target-tokens --tokens --bpe-merges
-            --joint --lowercase --min-count --max-length
-            --sequence-length --architecture --layers --hidden-size
-            --positions --positions-join --tie-embeddings --init-range
-            --init-from --init-vocab --rnn-cell --embedding-size
-            --bidirectional --attention --normalizer --attention-context
-            --attention-window --preset --decoder-layers --heads
-            --kv-heads --ffn-size --norm --norm-kind
-            --activation --residuals --attention-scale --embedding-scale
-            --biases --attention-dropout --embedding-dropout --min-window
-            --max-window --pool --pool-score --pool-heads
-            --crf --char-features --char-embedding-size --char-size
-            --dropout --word-dropout --label-smoothing --scheduled-sampling
-            --scheduled-sampling-start --guided-alignment-weight --optimizer --learning-rate
-            --momentum --beta1 --beta2 --rho
-            --epsilon --weight-decay --clip-norm --schedule
-            --warmup --min-learning-rate --plateau-factor --plateau-patience
-            --epochs --steps --step-plan --batch-tokens
-            --accumulate --validate-every --best-metric --patience
-            --average-checkpoints --seed --data-seed --out
-            --save-every --log --resume --time
-            --try'
+            --valid-target --valid-fraction --guided-alignment --format
+            --columns --features --valid-features --features-scale
+            --image-rows --image-columns --image-depth --image-size
+            --conv-layers --conv-channels --image-positions --init-from-image
+            --alphabet --min-string-length --max-string-length --train-count
+            --valid-count --source-tokens --target-tokens --tokens
+            --bpe-merges --joint --lowercase --min-count
+            --max-length --sequence-length --architecture --layers
+            --hidden-size --positions --positions-join --tie-embeddings
+            --vectors --vectors-tune --init-range --init-from
+            --init-vocab --rnn-cell --embedding-size --bidirectional
+            --attention --normalizer --attention-context --attention-window
+            --preset --decoder-layers --heads --kv-heads
+            --ffn-size --norm --norm-kind --activation
+            --residuals --attention-scale --embedding-scale --biases
+            --attention-dropout --embedding-dropout --min-window --max-window
+            --pool --pool-score --pool-heads --crf
+            --char-features --char-embedding-size --char-size --dropout
+            --word-dropout --label-smoothing --scheduled-sampling --scheduled-sampling-start
+            --guided-alignment-weight --optimizer --learning-rate --momentum
+            --beta1 --beta2 --rho --epsilon
+            --weight-decay --clip-norm --schedule --warmup
+            --min-learning-rate --plateau-factor --plateau-patience --epochs
+            --steps --step-plan --batch-tokens --accumulate
+            --validate-every --best-metric --patience --average-checkpoints
+            --seed --data-seed --out --save-every
+            --log --resume --time --try'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json

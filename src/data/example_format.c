@@ -1,0 +1,181 @@
+/* Guessing the format of a file of examples, and the names of its columns; see example_reader.h. */
+#include "data/example_reader.h"
+
+#include "base/minmax.h"
+
+#include <string.h>
+
+/* ---- names of columns */
+
+bool att_example_usual_names(const char *names[ATT_COLUMN_COUNT], att_example_kind kind,
+                             bool (*has)(const void *columns, const char *name),
+                             const void *columns)
+{
+    static const struct {
+        bool tagged;
+        const char *source, *target;
+    } rows[] = {
+        { false, "source", "target" },  { false, "src", "tgt" },
+        { false, "input", "output" },   { false, "text", "label" },
+        { false, "sentence", "label" }, { false, "lemma", "form" },
+        { true, "tokens", "labels" },   { true, "tokens", "tags" },
+        { true, "words", "labels" },    { true, "words", "tags" },
+        { true, "text", "labels" },     { true, "sentence", "labels" },
+        { true, "source", "target" },   { true, "input", "output" },
+    };
+    static const char *const tags[] = { "tags", "features" };
+    names[ATT_COLUMN_TAGS] = NULL;
+    for (size_t i = 0; kind == ATT_EXAMPLES_PAIRS && i < ATT_COUNT(tags); i++)
+        if (!names[ATT_COLUMN_TAGS] && has(columns, tags[i]))
+            names[ATT_COLUMN_TAGS] = tags[i];
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
+        if (rows[i].tagged != (kind == ATT_EXAMPLES_TAGGED) || !has(columns, rows[i].source) ||
+            !has(columns, rows[i].target))
+            continue;
+        names[ATT_COLUMN_SOURCE] = rows[i].source;
+        names[ATT_COLUMN_TARGET] = rows[i].target;
+        return true;
+    }
+    return false;
+}
+
+/* ---- the format */
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static att_line_view trim(att_line_view line)
+{
+    while (line.length > 0 && is_space(line.text[line.length - 1]))
+        line.length--;
+    for (; line.length > 0 && is_space(*line.text); line.length--)
+        line.text++;
+    return line;
+}
+
+static int64_t count_tabs(const att_line_view *line)
+{
+    int64_t tabs = 0;
+    for (size_t i = 0; i < line->length; i++)
+        tabs += line->text[i] == '\t';
+    return tabs;
+}
+
+/* An object that has a member. */
+static bool is_json(const att_line_view *line)
+{
+    att_line_view object = trim(*line);
+    if (object.length < 2 || *object.text != '{' || object.text[object.length - 1] != '}')
+        return false;
+    att_line_view inside = trim((att_line_view){ object.text + 1, object.length - 2, 0 });
+    return inside.length > 0 && *inside.text == '"';
+}
+
+static bool is_scan(const att_line_view *line)
+{
+    static const char in[] = "IN: ", out[] = " OUT: ";
+    if (line->length < sizeof in || memcmp(line->text, in, sizeof in - 1) != 0)
+        return false;
+    for (size_t i = 0; i + sizeof out - 1 <= line->length; i++)
+        if (memcmp(line->text + i, out, sizeof out - 1) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a text looks like V;PST or Case=Nom|Number=Sing: no white space, and lowercase letters
+ * only beside an equals sign. */
+static bool looks_like_tags(const char *text, size_t length)
+{
+    bool lower = false;
+    for (size_t i = 0; i < length; i++) {
+        if (is_space(text[i]) || (unsigned char)text[i] >= 0x80)
+            return false;
+        lower |= text[i] >= 'a' && text[i] <= 'z';
+    }
+    return length > 0 && (!lower || memchr(text, '=', length));
+}
+
+static bool is_sigmorphon_line(const att_line_view *line)
+{
+    if (count_tabs(line) != 2)
+        return false;
+    const char *first = memchr(line->text, '\t', line->length), *end = line->text + line->length;
+    const char *second = memchr(first + 1, '\t', (size_t)(end - first - 1));
+    return looks_like_tags(second + 1, (size_t)(end - second - 1));
+}
+
+/* The first lines, so that columns of three languages are not taken for it. */
+static bool is_sigmorphon(const struct att_text_file *file)
+{
+    enum { LINES = 20 };
+    att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
+    att_line_view line;
+    int64_t seen = 0;
+    while (seen < LINES && att_line_reader_next(&lines, &line)) {
+        if (trim(line).length == 0)
+            continue;
+        if (!is_sigmorphon_line(&line))
+            return false;
+        seen++;
+    }
+    return seen > 0;
+}
+
+static bool has_ending(const char *name, const char *ending)
+{
+    size_t length = strlen(name), end = strlen(ending);
+    return length >= end && strcmp(name + length - end, ending) == 0;
+}
+
+/* Whether the first record has the columns. */
+static bool is_csv(const struct att_text_file *file, const att_example_format *format,
+                   const att_line_view *first)
+{
+    if (!memchr(first->text, ',', first->length))
+        return false;
+    if (has_ending(file->name, ".csv"))
+        return true;
+    att_example_reader in = { .file = file, .kind = format->kind, .columns = format->columns };
+    bool found = att_example_csv_start(&in, NULL) == ATT_OK;
+    att_example_reader_free(&in);
+    return found;
+}
+
+static bool has_words_apart(const att_line_view *line)
+{
+    att_line_view text = trim(*line);
+    for (size_t i = 0; i < text.length; i++)
+        if (is_space(text.text[i]))
+            return true;
+    return false;
+}
+
+att_data_format att_example_format_guess(const struct att_text_file *file,
+                                         const att_example_format *format)
+{
+    bool tagged = format->kind == ATT_EXAMPLES_TAGGED;
+    att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
+    att_line_view line = { "", 0, 0 };
+    while (trim(line).length == 0 && att_line_reader_next(&lines, &line))
+        ;
+    int64_t tabs = count_tabs(&line);
+    if (format->kind == ATT_EXAMPLES_CAPTIONS)
+        return ATT_DATA_TSV;
+    if (tabs == 0 && is_json(&line))
+        return ATT_DATA_JSONL;
+    if (tabs == 0 && !(tagged && has_words_apart(&line)) && is_csv(file, format, &line))
+        return ATT_DATA_CSV;
+    if (tagged)
+        return !file->is_lines && att_conll_detect(file->text.data, file->text.length)
+                   ? ATT_DATA_CONLL
+                   : ATT_DATA_TSV;
+    if (tabs == 0 && is_scan(&line))
+        return ATT_DATA_SCAN;
+    if (format->kind == ATT_EXAMPLES_PAIRS && tabs > 0 &&
+        (format->columns.count == ATT_COLUMN_COUNT ||
+         (format->columns.count == 0 && is_sigmorphon(file))))
+        return ATT_DATA_SIGMORPHON;
+    return ATT_DATA_TSV;
+}

@@ -1,0 +1,65 @@
+/* The examples of a file, one after the other, in any format: tab-separated lines, CoNLL,
+ * SIGMORPHON, IN: … OUT: … lines, CSV and JSON lines. */
+#ifndef ATT_DATA_EXAMPLE_READER_H
+#define ATT_DATA_EXAMPLE_READER_H
+
+#include "data/conll.h"
+#include "data/corpus.h"
+#include "data/csv.h"
+
+typedef struct att_example_reader {
+    const struct att_text_file *file;
+    att_example_kind kind;
+    att_data_format format;                        /* as given or guessed, never ATT_DATA_AUTO */
+    att_columns columns;                           /* as given */
+    bool has_tags;                                 /* examples have a column of tags */
+    char description[ATT_FORMAT_DESCRIPTION_SIZE]; /* for reports; "": source<TAB>target lines */
+    att_line_reader lines;
+    att_conll_reader conll;
+    att_csv_reader csv;
+    int64_t width;                     /* of CSV: the fields of its header */
+    int64_t numbers[ATT_COLUMN_COUNT]; /* of tab-separated lines and CSV: from 1; 0: the last */
+    att_string keys[ATT_COLUMN_COUNT]; /* of JSON lines */
+    att_string values[ATT_COLUMN_COUNT];
+    /* the current example, valid until the next one */
+    att_line_view sides[ATT_COLUMN_COUNT];
+} att_example_reader;
+
+/* Starts with a text, which must outlive the reader, and finds its format and its columns.
+ * ATT_BAD_INPUT where the file lacks a column. Release with att_example_reader_free(), also after
+ * a failure. */
+att_status att_example_reader_start(att_example_reader *out, const struct att_text_file *file,
+                                    const att_example_format *format, att_error *err);
+
+/* Reads the next example; *found is false at the end. An empty line is an example with empty sides
+ * (in a CoNLL file it ends a sentence). What does not fit the format is ATT_BAD_INPUT, naming the
+ * line and what was expected. */
+att_status att_example_reader_next(att_example_reader *in, bool *found, att_error *err);
+void att_example_reader_free(att_example_reader *in);
+
+/* ---- the parts of the reader */
+
+/* "source", "sentences", "tokens"; "target", "labels": a side of the examples in reports. */
+const char *att_example_side_name(att_example_kind kind, int side);
+
+/* The format of a text by its first lines, never ATT_DATA_AUTO. A file that could be lines of
+ * source<TAB>target is one. */
+att_data_format att_example_format_guess(const struct att_text_file *file,
+                                         const att_example_format *format);
+
+/* The usual names of columns for a kind of example (source and target, text and label, …): the
+ * first row of which `has` finds both. names[ATT_COLUMN_TAGS] may be NULL. */
+bool att_example_usual_names(const char *names[ATT_COLUMN_COUNT], att_example_kind kind,
+                             bool (*has)(const void *columns, const char *name),
+                             const void *columns);
+
+/* Finds the keys of JSON lines by the first object of the file; and reads one line. */
+att_status att_example_jsonl_start(att_example_reader *in, att_error *err);
+att_status att_example_jsonl_read(att_example_reader *in, const att_line_view *line,
+                                  att_error *err);
+
+/* Finds the columns of a CSV file in its header; and reads the next record. */
+att_status att_example_csv_start(att_example_reader *in, att_error *err);
+att_status att_example_csv_next(att_example_reader *in, bool *found, att_error *err);
+
+#endif

@@ -851,7 +851,9 @@ typedef struct att_output {
     const char *const *source_tokens;   /* [source_count] */
     const char *const *target_tokens;   /* [target_count] the end as "<end>" */
     const double *token_scores;         /* [target_count] log-probability of each */
-    const double *weights;              /* [target_count, source_count] attention; NULL: none */
+    const double *copy_probs; /* [target_count] the part of it that is copying, 0 to 1: a token with
+                                 more than half was copied; NULL: the model does not copy */
+    const double *weights;    /* [target_count, source_count] attention; NULL: none */
     int64_t grid_rows, grid_columns; /* of an image: its cells are the source, row by row; or 0 */
     int64_t layers, heads;           /* of cross attention; 1 and 1 in an RNN */
     const double *head_weights;      /* [layers, heads, target_count, source_count]; NULL: not

@@ -65,7 +65,8 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
         status = has_labels(settings)
                      ? att_vocab_finalize(out->target_vocab, 1, &target, err)
                      : att_data_finish_vocab(out->target_vocab, &target, settings, err);
-    *again = !source || !(joint || target);
+    /* for copying too, which compares the texts of tokens that the final vocabularies lack */
+    *again = !source || !(joint || target) || settings->copy;
     if (status == ATT_OK && !*again)
         att_corpus_renumber(&out->train, source, joint ? source : target);
     att_free(source);
@@ -102,6 +103,7 @@ static att_status file_options(att_pair_read_options *out, const att_settings *s
         .is_tagged = att_settings_model_type(settings) == ATT_MODEL_TAGGER,
         .keep_words = att_settings_model_type(settings) == ATT_MODEL_TAGGER &&
                       settings->char_features != ATT_CHAR_FEATURES_NONE,
+        .copies = settings->copy,
     };
     return out->is_tagged ? att_settings_columns(&out->columns, settings, err) : ATT_OK;
 }
@@ -124,6 +126,7 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
     ATT_TRY(read_options(&options, from, settings, out->source_vocab, out->target_vocab, err));
     options.counted_source = out->source_vocab;
     options.counted_target = out->target_vocab;
+    options.copies = false; /* until the vocabularies are final */
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     ATT_TRY(refuse_empty(&out->train, &options, name_of(&from->train), "train", err));
     bool again;
@@ -132,6 +135,7 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
         return ATT_OK;
     att_corpus_free(&out->train);
     options.counted_source = options.counted_target = NULL;
+    options.copies = settings->copy;
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     return refuse_empty(&out->train, &options, name_of(&from->train), "train", err);
 }

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "model/model_file.h"
 #include "model/classifier.h"
+#include "model/copying.h"
 #include "model/rnn.h"
 #include "model/tagger.h"
 #include "model/transformer.h"
@@ -133,6 +134,7 @@ att_sources att_batch_sources(const att_batch *batch)
                           .length = batch->source_length,
                           .ids = batch->source,
                           .lengths = batch->source_lengths,
+                          .copy_ids = batch->copy_ids,
                           .words = batch->source_words,
                           .image_grid = batch->image_grid,
                           .cells = batch->cells,
@@ -234,6 +236,7 @@ void att_decoder_free(att_decoder *decoder)
     if (!decoder)
         return;
     decoder->model->architecture->close(decoder);
+    att_copy_index_free(&decoder->copy);
     att_tape_free(decoder->tape);
     att_free(decoder);
 }
@@ -241,6 +244,8 @@ void att_decoder_free(att_decoder *decoder)
 att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err)
 {
     att_tape_begin(decoder->tape, false, 0, 0);
+    if (decoder->model->settings->copy)
+        ATT_TRY(att_copy_index_set(&decoder->copy, decoder->model, sources, err));
     return decoder->model->architecture->start(decoder, sources, err);
 }
 
@@ -249,6 +254,11 @@ att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *t
 {
     *out = (att_decoder_output){ 0 };
     att_tape_begin(decoder->tape, false, 0, 0);
+    if (decoder->model->settings->copy) {
+        tokens = att_copy_decoder_input(decoder->tape, &decoder->copy, tokens, rows);
+        if (!tokens)
+            return att_tape_status(decoder->tape, err);
+    }
     return decoder->model->architecture->step(decoder, rows, tokens, order, out, err);
 }
 

@@ -103,6 +103,8 @@ static att_status build(att_model *model, att_error *err)
     build_decoder(parts, &builder, (att_rnn_cell)settings->rnn_cell);
     att_decoder_attention_build(&parts->attention, &builder, settings);
     build_output(parts, &builder, settings->tie_embeddings != ATT_TIE_NO, targets);
+    if (settings->copy)
+        att_copy_layer_build(&parts->copy, &builder, parts->readout_size, false);
     model->network = parts;
     return builder.status;
 }

@@ -162,6 +162,25 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
     return ATT_OK;
 }
 
+/* Copying distributes probability by the attention weights of an RNN decoder: there must be
+ * weights, and they must add up to 1. */
+static att_status check_copying(const att_settings *settings, att_error *err)
+{
+    if (!settings->copy || settings->architecture != ATT_ARCHITECTURE_RNN)
+        return ATT_OK;
+    const char *attention = choice_of(settings, "attention");
+    const char *normalizer = choice_of(settings, "normalizer");
+    if (!is_among(attention, ATTENTION_MECHANISMS))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "copy contradicts attention %s: there are no attention weights to copy by",
+                        attention);
+    if (!is_among(normalizer, "softmax mean sparsemax entmax"))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "copy contradicts normalizer %s: its weights do not add up to 1",
+                        normalizer);
+    return ATT_OK;
+}
+
 static att_status check_architecture(const att_settings *settings, att_error *err)
 {
     att_model_type type = att_settings_model_type(settings);
@@ -177,6 +196,7 @@ static att_status check_architecture(const att_settings *settings, att_error *er
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "best-metric f1 contradicts task %s: only a tagger finds spans",
                         choice_of(settings, "task"));
+    ATT_TRY(check_copying(settings, err));
     if (settings->crf && settings->label_smoothing > 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "label-smoothing contradicts crf: it smooths single labels");

@@ -35,6 +35,7 @@
 #define SCOPE_IMAGE_RNN          ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
 #define SCOPE_WORD_DROPOUT                                                                         \
     ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+#define SCOPE_COPY          ATT_TASKS_SEQ2SEQ, ATT_ARCHITECTURES_ALL
 #define SCOPE_TAGGER        ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
 #define SCOPE_SOURCE_TOKENS ATT_TASKS_PAIR_FILES | ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
 #define SCOPE_BPE           ATT_TASKS_FROM_FILES & ~ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
@@ -221,6 +222,9 @@ const att_setting_spec att_setting_specs[] = {
     CHOICE("model", "tie-embeddings", tie_embeddings, GENERATE, "no", ties, "WHAT",
            "weight tying: the output layer uses the target embedding (output), and the source "
            "embedding too (all)"),
+    FLAG("model", "copy", copy, COPY, "no",
+         "pointer-generator: copy tokens of the source by attention weights, also tokens that the "
+         "vocabulary lacks"),
     REAL("model", "init-range", init_range, ALL, "0", 0, 10, "X",
          "initialize weights uniformly in [-X, X]; 0: Xavier (Glorot) by the size of each matrix"),
 

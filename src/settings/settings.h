@@ -164,6 +164,7 @@ struct att_settings {
     int positions, positions_join;
     int tie_embeddings;
     double init_range;
+    bool copy; /* pointer-generator */
 
     /* RNN */
     int rnn_cell; /* att_cell of tape/ops.h */

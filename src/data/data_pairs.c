@@ -66,7 +66,7 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
                      ? att_vocab_finalize(out->target_vocab, 1, &target, err)
                      : att_data_finish_vocab(out->target_vocab, &target, settings, err);
     /* for copying too, which compares the texts of tokens that the final vocabularies lack */
-    *again = !source || !(joint || target) || settings->copy;
+    *again = !source || !(joint || target) || att_settings_copies(settings);
     if (status == ATT_OK && !*again)
         att_corpus_renumber(&out->train, source, joint ? source : target);
     att_free(source);
@@ -103,7 +103,7 @@ static att_status file_options(att_pair_read_options *out, const att_settings *s
         .is_tagged = att_settings_model_type(settings) == ATT_MODEL_TAGGER,
         .keep_words = att_settings_model_type(settings) == ATT_MODEL_TAGGER &&
                       settings->char_features != ATT_CHAR_FEATURES_NONE,
-        .copies = settings->copy,
+        .copies = att_settings_copies(settings),
     };
     return out->is_tagged ? att_settings_columns(&out->columns, settings, err) : ATT_OK;
 }
@@ -135,7 +135,7 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
         return ATT_OK;
     att_corpus_free(&out->train);
     options.counted_source = options.counted_target = NULL;
-    options.copies = settings->copy;
+    options.copies = att_settings_copies(settings);
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     return refuse_empty(&out->train, &options, name_of(&from->train), "train", err);
 }

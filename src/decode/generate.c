@@ -86,7 +86,7 @@ static att_status read_requests(generation *g, const char *const *lines, size_t 
     limit.overflow = g->options->input_overflow;
     ATT_TRY(att_requests_tokenize(&g->requests, g->model->source_vocab, lines, count, &limit, err));
     ATT_TRY(read_forced_targets(g, err));
-    return g->model->settings->copy ? read_copy_ids(g, err) : ATT_OK;
+    return att_settings_copies(g->model->settings) ? read_copy_ids(g, err) : ATT_OK;
 }
 
 /* Units of progress of a request: its source tokens and the most tokens of its output. */
@@ -294,7 +294,9 @@ bool att_output_map(att_map *out, const att_output *output)
                       .query_labels = output->target_tokens,
                       .key_labels = output->source_tokens,
                       .query_name = "output",
-                      .key_name = "input" };
+                      .key_name = "input",
+                      .marked = output->copied,
+                      .mark_name = "copied" };
     return true;
 }
 

@@ -98,7 +98,8 @@ static att_status set_target_tokens(att_output_builder *builder, att_output *out
     const char **tokens = att_arena_alloc(builder->arena, count, sizeof *tokens);
     double *scores = att_arena_alloc(builder->arena, count, sizeof *scores);
     double *copy_probs = att_arena_alloc(builder->arena, count, sizeof *copy_probs);
-    if (!tokens || !scores || !copy_probs)
+    uint8_t *copied = att_arena_alloc(builder->arena, count, 1);
+    if (!tokens || !scores || !copy_probs || !copied)
         return att_fail_memory(err);
     for (size_t t = 0; t < count; t++) {
         const char *word = output_token(builder, output, request, found, (int64_t)t);
@@ -107,10 +108,12 @@ static att_status set_target_tokens(att_output_builder *builder, att_output *out
             return att_fail_memory(err);
         scores[t] = (double)found->log_probs[t];
         copy_probs[t] = (double)found->copied[t];
+        copied[t] = copy_probs[t] > 0.5;
     }
     output->target_tokens = tokens;
     output->token_scores = scores;
-    output->copy_probs = builder->model->settings->copy ? copy_probs : NULL;
+    output->copy_probs = att_settings_copies(builder->model->settings) ? copy_probs : NULL;
+    output->copied = att_settings_copies(builder->model->settings) ? copied : NULL;
     output->target_count = found->count;
     return ATT_OK;
 }

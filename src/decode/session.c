@@ -25,6 +25,17 @@ static att_status check_vocabulary(const att_vocab *first, const att_vocab *othe
                     number);
 }
 
+static att_status check_copying(const att_model *first, const att_model *other, size_t number,
+                                att_error *err)
+{
+    bool copies = att_settings_copies(first->settings);
+    if (att_settings_copies(other->settings) == copies)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "ensemble: model %zu %s, expected one that %s like model 1", number,
+                    copies ? "does not copy" : "copies", copies ? "copies" : "does not copy");
+}
+
 att_status att_ensemble_check(const att_model *model, att_model *const *ensemble, size_t count,
                               att_error *err)
 {
@@ -34,11 +45,7 @@ att_status att_ensemble_check(const att_model *model, att_model *const *ensemble
                             "ensemble: model %zu is %s, expected %s like model 1", i + 2,
                             att_model_type_phrase(att_model_type_get(ensemble[i])),
                             att_model_type_phrase(att_model_type_get(model)));
-        if (model->settings->copy != ensemble[i]->settings->copy)
-            return att_fail(err, ATT_BAD_INPUT, NULL,
-                            "ensemble: model %zu %s, expected %s like model 1", i + 2,
-                            ensemble[i]->settings->copy ? "copies" : "does not copy",
-                            model->settings->copy ? "one that copies" : "one that does not copy");
+        ATT_TRY(check_copying(model, ensemble[i], i + 2, err));
         if (model->source_vocab)
             ATT_TRY(check_vocabulary(model->source_vocab, ensemble[i]->source_vocab, "source",
                                      i + 2, err));
@@ -110,6 +117,9 @@ void att_session_free(att_session *session)
     att_free(session->copied);
     att_free(session->source_ids);
     att_free(session->source_lengths);
+    att_ids_free(&session->copy_ids);
+    att_ids_free(&session->copy_counts);
+    att_string_free(&session->copy_words);
     att_tokenizer_state_free(&session->tokenizer);
     att_free(session);
 }
@@ -123,7 +133,7 @@ att_status att_session_start(att_session *session, const att_sources *sources, b
         session->decoders[i]->want_attention = want_attention;
         ATT_TRY(name_model(att_decoder_start(session->decoders[i], sources, err), session, i, err));
     }
-    if (session->model->settings->copy)
+    if (att_settings_copies(session->model->settings))
         session->vocab_size = session->decoders[0]->copy.extended_size;
     return ATT_OK;
 }

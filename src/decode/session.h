@@ -27,6 +27,9 @@ struct att_session {
     int64_t sources, source_length;
     int32_t *source_ids;     /* [sources,source_length]; NULL where sources are not tokens */
     int64_t *source_lengths; /* [sources] */
+    att_ids copy_ids;        /* [sources,source_length] for models that copy; else none */
+    att_string copy_words;   /* the tokens that sources add, each ended by a zero byte */
+    att_ids copy_counts;     /* [sources] their number */
     att_tokenizer_state tokenizer;
     att_session_output output;
 };

@@ -51,6 +51,9 @@ static att_status check(const att_settings *settings, att_error *err)
         settings->attention == ATT_MECHANISM_LOCAL)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "attention local needs a source sequence, and images have none");
+    if (att_settings_copies(settings) &&
+        (settings->attention == ATT_MECHANISM_NONE || settings->attention == ATT_MECHANISM_FIXED))
+        return att_fail(err, ATT_BAD_INPUT, NULL, "copy needs attention weights to copy by");
     if (settings->attention == ATT_MECHANISM_LOCATION && settings->max_length < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "attention location needs max-length, the number of learned positions");
@@ -103,7 +106,7 @@ static att_status build(att_model *model, att_error *err)
     build_decoder(parts, &builder, (att_rnn_cell)settings->rnn_cell);
     att_decoder_attention_build(&parts->attention, &builder, settings);
     build_output(parts, &builder, settings->tie_embeddings != ATT_TIE_NO, targets);
-    if (settings->copy)
+    if (att_settings_copies(settings))
         att_copy_layer_build(&parts->copy, &builder, parts->readout_size, false);
     model->network = parts;
     return builder.status;

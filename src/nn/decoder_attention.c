@@ -59,7 +59,7 @@ void att_decoder_attention_build(att_decoder_attention *out, att_param_builder *
         .max_source_length =
             settings->attention == ATT_MECHANISM_LOCATION ? settings->max_length : 0,
         .guided_alignment = settings->guided_alignment != NULL,
-        .copies = settings->copy,
+        .copies = att_settings_copies(settings),
         .key_projection = NO,
         .w = NO,
         .u = NO,

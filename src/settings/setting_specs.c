@@ -34,7 +34,8 @@
 #define SCOPE_IMAGE              ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
 #define SCOPE_IMAGE_RNN          ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
 #define SCOPE_WORD_DROPOUT                                                                         \
-    ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+    ATT_TASKS_SEQ2SEQ | ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER | ATT_TASKS_IMAGE,                 \
+        ATT_ARCHITECTURES_ALL
 #define SCOPE_COPY          ATT_TASKS_SEQ2SEQ, ATT_ARCHITECTURES_ALL
 #define SCOPE_TAGGER        ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
 #define SCOPE_SOURCE_TOKENS ATT_TASKS_PAIR_FILES | ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
@@ -301,7 +302,8 @@ const att_setting_spec att_setting_specs[] = {
 
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),
     REAL("regularization", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",
-         "probability of replacing an input token by the unknown token during training"),
+         "probability of replacing an input token by the unknown token during training; with copy "
+         "on both sides"),
     REAL("regularization", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
          "label smoothing: probability mass spread over all tokens"),
     REAL("regularization", "scheduled-sampling", scheduled_sampling, SCHEDULED_SAMPLING, "0", 0, 1,

@@ -41,6 +41,11 @@ att_model_type att_settings_model_type(const att_settings *settings)
     return att_task_specs[settings->task].model_type;
 }
 
+bool att_settings_copies(const att_settings *settings)
+{
+    return settings->copy && att_settings_model_type(settings) == ATT_MODEL_SEQ2SEQ;
+}
+
 bool att_model_type_has_source_vocab(att_model_type type)
 {
     return type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER;

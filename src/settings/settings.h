@@ -227,6 +227,9 @@ struct att_settings {
 /* The type of model that the task trains. */
 att_model_type att_settings_model_type(const att_settings *settings);
 
+/* Whether its models copy (pointer-generators): the setting `copy` of a seq2seq model. */
+bool att_settings_copies(const att_settings *settings);
+
 /* Whether models of a type encode source tokens, and so have a source vocabulary. */
 bool att_model_type_has_source_vocab(att_model_type type);
 

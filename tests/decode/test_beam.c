@@ -29,8 +29,11 @@ static void begin(scene *s)
                                       .nbest = NBEST,
                                       .vocabulary = VOCABULARY,
                                       .end_token = END };
-    s->beam =
-        (att_beam){ .source_length = 3, .live = s->live, .next = s->next, .finished = s->finished };
+    s->beam = (att_beam){ .source_length = 3,
+                          .vocabulary = VOCABULARY,
+                          .live = s->live,
+                          .next = s->next,
+                          .finished = s->finished };
     s->beam.topk.items = s->top;
     att_hypothesis_tree_reset(&s->tree, &(att_keep_attention){ 0 }, 3);
     att_beam_start(&s->beam, &s->step_data);

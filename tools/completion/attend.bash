@@ -257,23 +257,24 @@ _attend_options() {
             --source-tokens --target-tokens --tokens --bpe-merges
             --joint --lowercase --min-count --max-length
             --sequence-length --architecture --layers --hidden-size
-            --positions --positions-join --tie-embeddings --init-range
-            --rnn-cell --embedding-size --bidirectional --attention
-            --normalizer --attention-context --attention-window --preset
-            --decoder-layers --heads --kv-heads --ffn-size
-            --norm --norm-kind --activation --residuals
-            --attention-scale --embedding-scale --biases --attention-dropout
-            --embedding-dropout --min-window --max-window --pool
-            --pool-score --pool-heads --crf --char-features
-            --char-embedding-size --char-size --dropout --word-dropout
-            --label-smoothing --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight
-            --optimizer --learning-rate --momentum --beta1
-            --beta2 --rho --epsilon --weight-decay
-            --clip-norm --schedule --warmup --min-learning-rate
-            --plateau-factor --plateau-patience --epochs --steps
-            --batch-tokens --accumulate --validate-every --best-metric
-            --patience --average-checkpoints --seed --data-seed
-            --out --save-every --log --resume'
+            --positions --positions-join --tie-embeddings --copy
+            --init-range --rnn-cell --embedding-size --bidirectional
+            --attention --normalizer --attention-context --attention-window
+            --preset --decoder-layers --heads --kv-heads
+            --ffn-size --norm --norm-kind --activation
+            --residuals --attention-scale --embedding-scale --biases
+            --attention-dropout --embedding-dropout --min-window --max-window
+            --pool --pool-score --pool-heads --crf
+            --char-features --char-embedding-size --char-size --dropout
+            --word-dropout --label-smoothing --scheduled-sampling --scheduled-sampling-start
+            --guided-alignment-weight --optimizer --learning-rate --momentum
+            --beta1 --beta2 --rho --epsilon
+            --weight-decay --clip-norm --schedule --warmup
+            --min-learning-rate --plateau-factor --plateau-patience --epochs
+            --steps --batch-tokens --accumulate --validate-every
+            --best-metric --patience --average-checkpoints --seed
+            --data-seed --out --save-every --log
+            --resume'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json

@@ -51,9 +51,7 @@ static att_status check(const att_settings *settings, att_error *err)
         settings->attention == ATT_MECHANISM_LOCAL)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "attention local needs a source sequence, and images have none");
-    if (att_settings_copies(settings) &&
-        (settings->attention == ATT_MECHANISM_NONE || settings->attention == ATT_MECHANISM_FIXED))
-        return att_fail(err, ATT_BAD_INPUT, NULL, "copy needs attention weights to copy by");
+    ATT_TRY(att_settings_check_copying(settings, err));
     if (settings->attention == ATT_MECHANISM_LOCATION && settings->max_length < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "attention location needs max-length, the number of learned positions");

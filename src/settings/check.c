@@ -162,11 +162,9 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
     return ATT_OK;
 }
 
-/* Copying distributes probability by the attention weights of an RNN decoder: there must be
- * weights, and they must add up to 1. */
-static att_status check_copying(const att_settings *settings, att_error *err)
+att_status att_settings_check_copying(const att_settings *settings, att_error *err)
 {
-    if (!settings->copy || settings->architecture != ATT_ARCHITECTURE_RNN)
+    if (!att_settings_copies(settings) || settings->architecture != ATT_ARCHITECTURE_RNN)
         return ATT_OK;
     const char *attention = choice_of(settings, "attention");
     const char *normalizer = choice_of(settings, "normalizer");
@@ -196,7 +194,7 @@ static att_status check_architecture(const att_settings *settings, att_error *er
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "best-metric f1 contradicts task %s: only a tagger finds spans",
                         choice_of(settings, "task"));
-    ATT_TRY(check_copying(settings, err));
+    ATT_TRY(att_settings_check_copying(settings, err));
     if (settings->crf && settings->label_smoothing > 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "label-smoothing contradicts crf: it smooths single labels");

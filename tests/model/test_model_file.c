@@ -209,7 +209,8 @@ static void tensors_of_copying_and_the_setting_must_agree(void **state)
     set_copy(whole, "\"copy\":false", "\"copy\":true");
     assert_bundle_refused(whole, "the tensor 'copy.gate' is missing");
     set_copy(whole, "\"attention\":\"dot\"", "\"attention\":\"none\"");
-    assert_bundle_refused(whole, "copy needs attention weights to copy by");
+    assert_bundle_refused(
+        whole, "copy contradicts attention none: there are no attention weights to copy by");
     att_bundle_free(whole);
     scene_free(&s);
 }

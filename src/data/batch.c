@@ -128,7 +128,7 @@ static bool allocate(pair_batches *batches)
     batches->source_lengths = alloc_or_fail(&good, limits->rows, sizeof *batches->source_lengths);
     batches->target_lengths = alloc_or_fail(&good, limits->rows, sizeof *batches->target_lengths);
     batches->pair_index = alloc_or_fail(&good, limits->rows, sizeof *batches->pair_index);
-    if (batches->corpus->copy_source)
+    if (batches->corpus->copy.source)
         batches->copy_ids =
             alloc_or_fail(&good, limits->source_padded_tokens, sizeof *batches->copy_ids);
     if (batches->corpus->source_words)
@@ -264,8 +264,8 @@ static void fill_target(pair_batches *batches, int64_t row, int64_t pair, int64_
     in[0] = ATT_ID_BOS;
     fill_row(in + 1, ids, length - corpus->has_labels, width - 1);
     fill_row(out, ids, length, width);
-    if (corpus->copy_target)
-        memcpy(out, corpus->copy_target + corpus->target.offsets[pair],
+    if (corpus->copy.target)
+        memcpy(out, corpus->copy.target + corpus->target.offsets[pair],
                (size_t)length * sizeof *out);
     if (!corpus->has_labels)
         out[length] = ATT_ID_EOS;
@@ -314,7 +314,7 @@ static const att_batch *get(att_batches *base, int64_t index)
         fill_row(batches->source + r * current->source_length, ids, length, current->source_length);
         if (batches->copy_ids)
             fill_row(batches->copy_ids + r * current->source_length,
-                     batches->corpus->copy_source + (ids - batches->corpus->source.ids), length,
+                     batches->corpus->copy.source + (ids - batches->corpus->source.ids), length,
                      current->source_length);
         if (batches->source_words)
             fill_words(batches, r, batches->pair_index[r], current->source_length);

@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "data/alignment.h"
 #include "data/conll.h"
-#include "data/extended_vocab.h"
 #include "text/pretokenizer.h"
 #include "text/words.h"
 
@@ -39,10 +38,7 @@ typedef struct corpus_reader {
     att_string words, word_scratch;
     int64_t *word_offsets;
     int64_t word_count, word_capacity;
-    att_extended_vocab extended;
-    att_ids copy_source, copy_target;
-    att_string copy_words;
-    int64_t *copy_word_offsets;
+    att_copy_builder copying;
     int64_t pairs, capacity;
     att_corpus_stats stats;
     att_error *err;
@@ -68,7 +64,6 @@ static att_status reserve_pair(corpus_reader *in)
     if (!grow_list(&in->sides[SOURCE].offsets, used, capacity) ||
         !grow_list(&in->sides[TARGET].offsets, used, capacity) ||
         !grow_list(&in->line_numbers, used, capacity) ||
-        (in->options->copies && !grow_list(&in->copy_word_offsets, used, capacity)) ||
         (in->options->keep_target_text && !grow_list(&in->target_text_offsets, used, capacity)))
         return att_fail_memory(in->err);
     if (used == 0)
@@ -248,24 +243,13 @@ static att_status keep_words(corpus_reader *in, const att_line_view *source)
 /* Stores the ids of a pair in its extended vocabulary. */
 static att_status keep_copy_ids(corpus_reader *in, const att_line_view lines[SIDES])
 {
-    const sequence_builder *source = &in->sides[SOURCE], *target = &in->sides[TARGET];
-    size_t start = in->copy_target.count;
-    ATT_TRY(att_extended_vocab_source(
-        &in->extended, &in->copy_source, source->ids.items + source->offsets[in->pairs],
-        (size_t)new_tokens(in, source), lines[SOURCE].text, lines[SOURCE].length, in->err));
-    for (size_t i = (size_t)target->offsets[in->pairs]; i < target->ids.count; i++)
-        if (att_ids_add(&in->copy_target, target->ids.items[i]) != ATT_OK)
-            return att_fail_memory(in->err);
-    ATT_TRY(att_extended_vocab_target(&in->extended, in->copy_target.items + start,
-                                      in->copy_target.count - start, lines[TARGET].text,
-                                      lines[TARGET].length, in->err));
-    in->copy_word_offsets[in->pairs] = (int64_t)in->copy_words.length;
-    for (size_t i = 0; i < in->extended.words.count; i++) {
-        const att_string_set_item *word = &in->extended.words.items[i];
-        if (att_string_append(&in->copy_words, word->text, word->length + 1) != ATT_OK)
-            return att_fail_memory(in->err);
+    att_encoded_line encoded[SIDES];
+    for (int i = 0; i < SIDES; i++) {
+        const sequence_builder *side = &in->sides[i];
+        encoded[i] = (att_encoded_line){ side->ids.items + side->offsets[in->pairs],
+                                         (size_t)new_tokens(in, side), &lines[i] };
     }
-    return ATT_OK;
+    return att_copy_builder_add(&in->copying, &encoded[SOURCE], &encoded[TARGET], in->err);
 }
 
 /* Whether a source is held out for validation. All pairs with the same source are on the same side,
@@ -458,10 +442,7 @@ static void move_to_corpus(att_corpus *out, corpus_reader *in)
                          .alignment = in->alignment.items,
                          .source_words = in->words.data,
                          .source_word_offsets = in->word_offsets,
-                         .copy_source = in->copy_source.items,
-                         .copy_target = in->copy_target.items,
-                         .copy_words = in->copy_words.data,
-                         .copy_word_offsets = in->copy_word_offsets,
+                         .copy = att_copy_builder_finish(&in->copying),
                          .target_text = in->target_text.data,
                          .target_text_offsets = in->target_text_offsets,
                          .stats = in->stats };
@@ -474,8 +455,8 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
     ATT_TRY(att_pair_text_check_lines(pairs, err));
     bool one = pairs->tsv.name != NULL;
     corpus_reader in = { .options = options, .err = err };
-    in.extended.source = options->source_vocab;
-    in.extended.target = options->target_vocab;
+    in.copying.vocab.source = options->source_vocab;
+    in.copying.vocab.target = options->target_vocab;
     in.sides[SOURCE].vocab = options->source_vocab;
     in.sides[TARGET].vocab = options->target_vocab;
     in.sides[SOURCE].counted = options->counted_source;
@@ -486,7 +467,6 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
     if (status == ATT_OK)
         status = read_files(&in, pairs);
     att_string_free(&in.word_scratch);
-    att_extended_vocab_free(&in.extended);
     att_tokenizer_state_free(&in.sides[SOURCE].state);
     att_tokenizer_state_free(&in.sides[TARGET].state);
     move_to_corpus(out, &in);
@@ -526,10 +506,7 @@ void att_corpus_free(att_corpus *corpus)
     att_free(corpus->alignment);
     att_free(corpus->source_words);
     att_free(corpus->source_word_offsets);
-    att_free(corpus->copy_source);
-    att_free(corpus->copy_target);
-    att_free(corpus->copy_words);
-    att_free(corpus->copy_word_offsets);
+    att_copy_ids_free(&corpus->copy);
     att_free(corpus->target_text);
     att_free(corpus->target_text_offsets);
     att_image_grids_free(&corpus->image_grids);
@@ -539,14 +516,6 @@ void att_corpus_free(att_corpus *corpus)
 const char *att_corpus_target_text(const att_corpus *corpus, int64_t pair)
 {
     return corpus->target_text + corpus->target_text_offsets[pair];
-}
-
-const char *att_corpus_copy_word(const att_corpus *corpus, int64_t pair, int32_t id, int32_t size)
-{
-    const char *word = corpus->copy_words + corpus->copy_word_offsets[pair];
-    for (; id > size; id--)
-        word += strlen(word) + 1;
-    return word;
 }
 
 int64_t att_corpus_image(const att_corpus *corpus, int64_t pair)

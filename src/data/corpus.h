@@ -3,6 +3,7 @@
 #define ATT_DATA_CORPUS_H
 
 #include "base/quote.h"
+#include "data/copy_ids.h"
 #include "data/image_grids.h"
 #include "settings/settings.h"
 #include "text/lines.h"
@@ -58,12 +59,7 @@ typedef struct att_corpus {
     int32_t *alignment; /* beside target.ids: index of the aligned source token, or -1; or NULL */
     char *source_words; /* source tokens as they are written, each ended by a zero byte; or NULL */
     int64_t *source_word_offsets; /* beside source.ids: the start of each in source_words */
-    /* For models that copy: ids of the extended vocabulary of each pair (extended_vocab.h), beside
-     * source.ids and target.ids, and the texts of those that the target vocabulary lacks, each
-     * ended by a zero byte; or NULL */
-    int32_t *copy_source, *copy_target;
-    char *copy_words;
-    int64_t *copy_word_offsets; /* [pairs] the first of each pair in copy_words */
+    att_copy_ids copy;            /* for models that copy; else all NULL */
     char *target_text; /* targets as they are in the file, each ended by a zero byte; or NULL */
     int64_t *target_text_offsets; /* [pairs] the start of each in target_text */
     att_image_grids
@@ -137,10 +133,6 @@ void att_corpus_free(att_corpus *corpus);
 /* The target of a pair as it is in the file, if keep_target_text was set. It belongs to the corpus.
  */
 const char *att_corpus_target_text(const att_corpus *corpus, int64_t pair);
-
-/* Token `id` of the extended vocabulary of a pair, which the target vocabulary of `size` tokens
- * lacks, as text. It belongs to the corpus. */
-const char *att_corpus_copy_word(const att_corpus *corpus, int64_t pair, int32_t id, int32_t size);
 
 /* The number of a caption's image, from 0. */
 int64_t att_corpus_image(const att_corpus *corpus, int64_t pair);

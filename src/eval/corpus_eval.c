@@ -79,8 +79,9 @@ static att_status join_tokens(att_string *out, const evaluation *e, int64_t pair
     if (!extended)
         return att_vocab_decode(vocab, out, ids, count);
     for (size_t i = 0; i < count; i++) {
-        const char *token = ids[i] < size ? att_vocab_token(vocab, ids[i])
-                                          : att_corpus_copy_word(e->corpus, pair, ids[i], size);
+        const char *token = ids[i] < size
+                                ? att_vocab_token(vocab, ids[i])
+                                : att_copy_ids_word(&e->corpus->copy, pair, ids[i] - size);
         if (ids[i] == ATT_ID_UNK || ids[i] >= ATT_ID_FIRST)
             ATT_TRY(att_detokenize_append(out, 0, att_vocab_tokenizer_kind(vocab), token));
     }
@@ -107,8 +108,8 @@ static att_status compare_outputs(evaluation *e, const att_batch *batch, att_err
         int64_t length;
         const int32_t *reference =
             att_sequences_get(&e->corpus->target, batch->pair_index[r], &length);
-        if (e->corpus->copy_target)
-            reference = e->corpus->copy_target + (reference - e->corpus->target.ids);
+        if (e->corpus->copy.target)
+            reference = e->corpus->copy.target + (reference - e->corpus->target.ids);
         int64_t found;
         const att_hypothesis *hypothesis = att_beam_search_hypotheses(e->search, r, &found);
         bool ended = hypothesis->count > 0 && hypothesis->ids[hypothesis->count - 1] == ATT_ID_EOS;

@@ -853,9 +853,9 @@ typedef struct att_output {
     const char *const *source_tokens;   /* [source_count] */
     const char *const *target_tokens;   /* [target_count] the end as "<end>" */
     const double *token_scores;         /* [target_count] log-probability of each */
-    const double *copy_probs; /* [target_count] the part of copying in the probability of each; and
-                                 1 where it is more than half. NULL: the model does not copy */
-    const uint8_t *copied;
+    const double *copy_probs; /* [target_count] the part of copying in the probability of each, 0 to
+                                 1; NULL: the model does not copy */
+    const uint8_t *copied;    /* [target_count] not 0 where it is more than half; likewise */
     const double *weights;    /* [target_count, source_count] attention; NULL: none */
     int64_t grid_rows, grid_columns; /* of an image: its cells are the source, row by row; or 0 */
     int64_t layers, heads;           /* of cross attention; 1 and 1 in an RNN */
@@ -892,7 +892,8 @@ ATT_API att_status att_model_images(att_tensor *out, const att_model *model, con
                                     bool recorded_data, att_error *err);
 
 /* The attention map of an output, borrowed, with the tokens of both sides as labels, copied ones
- * marked; and of one layer, from 1 (0: the last), with a panel for each head (all_heads). false: there is none. */
+ * marked; and of one layer, from 1 (0: the last), with a panel for each head (all_heads). false:
+ * there is none. */
 ATT_API bool att_output_map(att_map *out, const att_output *output);
 ATT_API bool att_output_layer_map(att_map *out, const att_output *output, int64_t layer);
 

@@ -39,7 +39,6 @@ static const char style[] =
     "border-bottom:1px solid var(--line)}\n"
     ".tokens th{font-weight:500;color:var(--soft)}\n"
     ".tokens .number{text-align:right}\n"
-    ".output.copied{border-style:dashed;border-color:var(--ink)}\n"
     ".warn{color:var(--fail)}\n";
 
 /* A weight in percent, clamped to 0 … 100. */
@@ -197,6 +196,8 @@ att_status att_output_html(att_string *text, const att_output *output, const att
         return att_fail(err, ATT_BAD_INPUT, NULL, "the output has no attention weights");
     att_writer out = att_writer_on(text);
     att_put_html_head(&out, output->text[0] ? output->text : "Empty output", style);
+    if (output->copied)
+        att_put(&out, ".output.copied{border-style:dashed;border-color:var(--ink)}\n");
     for (int64_t t = 0; t < output->target_count; t++)
         put_rule(&out, output, t);
     att_put_html_body(&out);

@@ -303,7 +303,8 @@ const att_setting_spec att_setting_specs[] = {
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),
     REAL("regularization", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",
          "probability of replacing an input token by the unknown token during training; with copy "
-         "on both sides"),
+         "on "
+         "both sides, and 0.1 by default"),
     REAL("regularization", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
          "label smoothing: probability mass spread over all tokens"),
     REAL("regularization", "scheduled-sampling", scheduled_sampling, SCHEDULED_SAMPLING, "0", 0, 1,

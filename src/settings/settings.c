@@ -76,9 +76,12 @@ static struct default_index {
     conditional_rows conditional[MAX_CONDITIONAL_DEFAULTS];
 } defaults;
 
+/* Whether a choice or a flag has this value. */
 static bool has_choice(const att_settings *settings, int row, const char *word)
 {
     const att_setting_spec *spec = &att_setting_specs[row];
+    if (spec->info.type == ATT_SETTING_FLAG)
+        return *(const bool *)att_setting_spec_value(spec, settings) == (strcmp(word, "yes") == 0);
     return strcmp(spec->info.choices[*(const int *)att_setting_spec_value(spec, settings)], word) ==
            0;
 }

@@ -85,6 +85,56 @@ static void without_copying_no_unseen_name_comes_through(void **state)
         assert_true(train("transformer", "no", "plain.safetensors").exact_match == 0);
 }
 
+/* Trains to reverse strings over twenty letters; returns how many of the lines, with letters that
+ * no string has, come out reversed. */
+static int reversed_lines(const char *word_dropout)
+{
+    static const char *const set[][2] = {
+        { "alphabet", "abcdefghijklmnopqrst" },
+        { "max-string-length", "7" },
+        { "train-count", "2000" },
+        { "valid-count", "50" },
+        { "hidden-size", "48" },
+        { "epochs", "10" },
+        { "batch-tokens", "512" },
+        { "learning-rate", "0.008" },
+        { "copy", "yes" },
+    };
+    static const char *const unseen[] = { "XYZÄÖ", "aXYZb", "XaYbZc", "XYZÄÖÜ" };
+    static const char *const wanted[] = { "ÖÄZYX", "bZYXa", "cZbYaX", "ÜÖÄZYX" };
+    att_settings *settings;
+    att_training *training;
+    att_model *model;
+    att_outputs *outputs;
+    int same = 0;
+    assert_int_equal(att_settings_new(&settings, "reverse", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        small_set(settings, set[i][0], set[i][1]);
+    small_set(settings, "word-dropout", word_dropout);
+    small_set(settings, "out", file_in("reverse.safetensors"));
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
+    assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
+    att_training_free(training);
+    att_settings_free(settings);
+    assert_int_equal(att_model_load(&model, file_in("reverse.safetensors"), NULL), ATT_OK);
+    assert_int_equal(att_model_generate(&outputs, model, unseen, 4, NULL, NULL), ATT_OK);
+    for (size_t i = 0; i < 4; i++)
+        same += strcmp(att_outputs_get(outputs, i)->text, wanted[i]) == 0;
+    att_outputs_free(outputs);
+    att_model_free(model);
+    return same;
+}
+
+static void word_dropout_teaches_to_copy_characters_that_training_lacks(void **state)
+{
+    (void)state;
+    if (THIN > 1) /* under sanitizers: other tests run this code */
+        skip();
+    int with = reversed_lines("0.2"), without = reversed_lines("0");
+    if (with < 4 || without > 2)
+        fail_msg("%d lines of 4 with word dropout, %d without", with, without);
+}
+
 /* ---- decoding */
 
 static const char *const files[] = { "rnn.safetensors", "transformer.safetensors" };
@@ -246,6 +296,31 @@ static void evaluation_counts_copied_words(void **state)
         assert_true(found.perplexity < 1.2);
         assert_true(att_metric_scores_get(scores, 0)->value > 95);
         att_metric_scores_free(scores);
+        att_model_free(model);
+    }
+}
+
+/* A model averaged with itself has its own bits. */
+static void an_ensemble_is_evaluated_with_copied_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FILES; i++) {
+        att_model *model = load(i);
+        att_seq2seq_eval alone = ATT_INIT(att_seq2seq_eval), both = ATT_INIT(att_seq2seq_eval);
+        att_decoding_options decoding = ATT_INIT(att_decoding_options);
+        att_eval_options options = ATT_INIT(att_eval_options);
+        decoding.ensemble = &model;
+        decoding.ensemble_count = 1;
+        assert_int_equal(
+            att_model_evaluate_seq2seq(&alone, NULL, model, file_in("valid.tsv"), NULL, NULL, NULL),
+            ATT_OK);
+        options.decoding = &decoding;
+        assert_int_equal(att_model_evaluate_seq2seq(&both, NULL, model, file_in("valid.tsv"),
+                                                    &options, NULL, NULL),
+                         ATT_OK);
+        assert_true(alone.exact_match == both.exact_match);
+        assert_true(alone.token_accuracy == both.token_accuracy);
+        assert_true(fabs(alone.perplexity - both.perplexity) < 1e-12);
         att_model_free(model);
     }
 }
@@ -418,11 +493,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_copying_no_unseen_name_comes_through),
+        cmocka_unit_test(word_dropout_teaches_to_copy_characters_that_training_lacks),
         cmocka_unit_test(unknown_words_are_copied_and_marked),
         cmocka_unit_test(outputs_have_the_same_bits_in_any_batch_and_with_any_threads),
         cmocka_unit_test(samples_take_words_of_their_own_source_alone),
         cmocka_unit_test(forced_targets_are_scored_with_copied_words),
         cmocka_unit_test(evaluation_counts_copied_words),
+        cmocka_unit_test(an_ensemble_is_evaluated_with_copied_words),
         cmocka_unit_test(an_ensemble_averages_the_mixtures),
         cmocka_unit_test(an_ensemble_with_a_model_that_does_not_copy_is_refused),
         cmocka_unit_test(a_session_has_ids_for_the_words_of_its_sources),

@@ -49,6 +49,27 @@ static void step(scene *s, const float *log_probs)
     s->step_data.position++;
 }
 
+/* Where models copy, a row has ids for the words of the source with most of them; those beyond the
+ * words of its own source are of others. */
+static void tokens_of_other_sources_are_never_chosen(void **state)
+{
+    (void)state;
+    scene s;
+    begin(&s);
+    s.step_data.vocabulary = VOCABULARY + 2;
+    s.beam.vocabulary = VOCABULARY + 1;
+    step(&s, (const float[]){ -9, -9, -9, -2, -4, -3, -1, -0.1F });
+    assert_int_equal(s.beam.live_count, 2);
+    assert_int_equal(s.beam.live[0].token, VOCABULARY);
+    assert_int_equal(s.beam.live[1].token, A);
+    step(&s, (const float[]){ -9, -9, -9, -9, -9, -9, -5, 0,    /* of the first */
+                              -9, -9, -9, -9, -9, -1, -3, 0 }); /* of the second */
+    assert_int_equal(s.beam.live[0].token, C);
+    assert_int_equal(s.beam.live[1].token, VOCABULARY);
+    assert_true(s.beam.live[1].log_prob_sum == -5);
+    att_hypothesis_tree_free(&s.tree);
+}
+
 static void an_end_token_among_the_best_candidates_finishes_a_hypothesis(void **state)
 {
     (void)state;
@@ -170,6 +191,7 @@ static void the_greedy_hypothesis_is_followed_when_it_leaves_the_beam(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tokens_of_other_sources_are_never_chosen),
         cmocka_unit_test(an_end_token_among_the_best_candidates_finishes_a_hypothesis),
         cmocka_unit_test(an_end_token_one_rank_beyond_the_beam_does_not),
         cmocka_unit_test(the_start_token_is_never_a_candidate),

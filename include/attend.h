@@ -510,6 +510,8 @@ typedef struct att_map {
     const char *const *panel_labels; /* [panels]; or NULL */
     const char *query_name;          /* axis label of the queries; NULL: "query" */
     const char *key_name;            /* axis label of the keys; NULL: "key" */
+    const uint8_t *marked;           /* [queries] a star after the label where not 0; or NULL */
+    const char *mark_name;           /* the meaning of the star, with `marked` */
 } att_map;
 ATT_API att_status att_map_render(att_string *out, const att_map *map,
                                   const att_render_options *options, att_error *err);
@@ -852,7 +854,10 @@ typedef struct att_output {
     const char *const *source_tokens;   /* [source_count] */
     const char *const *target_tokens;   /* [target_count] the end as "<end>" */
     const double *token_scores;         /* [target_count] log-probability of each */
-    const double *weights;              /* [target_count, source_count] attention; NULL: none */
+    const double *copy_probs; /* [target_count] the part of copying in the probability of each, 0 to
+                                 1; NULL: the model does not copy */
+    const uint8_t *copied;    /* [target_count] not 0 where it is more than half; likewise */
+    const double *weights;    /* [target_count, source_count] attention; NULL: none */
     int64_t grid_rows, grid_columns; /* of an image: its cells are the source, row by row; or 0 */
     int64_t layers, heads;           /* of cross attention; 1 and 1 in an RNN */
     const double *head_weights;      /* [layers, heads, target_count, source_count]; NULL: not
@@ -889,8 +894,9 @@ ATT_API att_status att_model_caption(att_outputs **out, const att_model *model,
 ATT_API att_status att_model_images(att_tensor *out, const att_model *model, const char *path,
                                     bool recorded_data, att_error *err);
 
-/* The attention map of an output, borrowed, with the tokens of both sides as labels; and of one
- * layer, from 1 (0: the last), with a panel for each head (all_heads). false: there is none. */
+/* The attention map of an output, borrowed, with the tokens of both sides as labels, copied ones
+ * marked; and of one layer, from 1 (0: the last), with a panel for each head (all_heads). false:
+ * there is none. */
 ATT_API bool att_output_map(att_map *out, const att_output *output);
 ATT_API bool att_output_layer_map(att_map *out, const att_output *output, int64_t layer);
 
@@ -955,7 +961,8 @@ ATT_API att_status att_session_start_text(att_session *session, size_t rows, att
 typedef struct att_session_output {
     size_t size; /* of this struct in the library in use */
     int64_t rows, vocab_size;
-    const float *log_probs; /* [rows, vocab_size] of the next token */
+    const float *log_probs; /* [rows, vocab_size] of the next token; a model that copies has also
+                               ids for source tokens that its vocabulary lacks */
     int64_t layers, heads, source_length;
     const float *attention; /* [rows, layers, heads, source_length] to the source, padded with
                                zeros; of the first model that has attention. NULL: not asked for, or
@@ -980,7 +987,8 @@ ATT_API att_status att_session_feed(att_session *session, int64_t rows, const in
                                     int64_t count, const att_session_output **out, att_error *err);
 
 /* The token to feed first (in a language model without ATT_TOKEN_BOS, the line end), the token that
- * ends an output (-1 where a text has no end), and the size of the target vocabulary. */
+ * ends an output (-1 where a text has no end), and the size of the target vocabulary: of a model
+ * that copies, from a start on with the ids that its sources add. */
 ATT_API int32_t att_session_start_token(const att_session *session);
 ATT_API int32_t att_session_end_token(const att_session *session);
 ATT_API int32_t att_session_vocab_size(const att_session *session);
@@ -992,6 +1000,10 @@ ATT_API int64_t att_session_source_count(const att_session *session);
 ATT_API int64_t att_session_source_length(const att_session *session, int64_t source);
 ATT_API const char *att_session_source_token(const att_session *session, int64_t source,
                                              int64_t index);
+
+/* A token of the target vocabulary, or one that a source adds, as text to display, borrowed until
+ * the next start; NULL where there is no such token. */
+ATT_API const char *att_session_token(const att_session *session, int64_t source, int32_t token);
 
 /* ---- language models */
 typedef struct att_complete_options {

@@ -66,6 +66,7 @@ typedef struct pair_batches {
     int64_t *first;       /* [count + 1] the first item of each batch */
     int64_t *order;       /* [count] the batches in the order of the epoch */
     int32_t *source, *target_in, *target_out, *alignment; /* of the current batch */
+    int32_t *copy_ids;                                    /* or NULL */
     int64_t *source_lengths, *target_lengths, *pair_index;
     const char **source_words; /* or NULL */
 } pair_batches;
@@ -127,6 +128,9 @@ static bool allocate(pair_batches *batches)
     batches->source_lengths = alloc_or_fail(&good, limits->rows, sizeof *batches->source_lengths);
     batches->target_lengths = alloc_or_fail(&good, limits->rows, sizeof *batches->target_lengths);
     batches->pair_index = alloc_or_fail(&good, limits->rows, sizeof *batches->pair_index);
+    if (batches->corpus->copy.source)
+        batches->copy_ids =
+            alloc_or_fail(&good, limits->source_padded_tokens, sizeof *batches->copy_ids);
     if (batches->corpus->source_words)
         batches->source_words =
             alloc_or_fail(&good, limits->source_padded_tokens, sizeof *batches->source_words);
@@ -147,6 +151,7 @@ static void free_batches(att_batches *base)
     att_free(batches->target_lengths);
     att_free(batches->pair_index);
     att_free(batches->source_words);
+    att_free(batches->copy_ids);
     att_free(batches);
 }
 
@@ -259,6 +264,9 @@ static void fill_target(pair_batches *batches, int64_t row, int64_t pair, int64_
     in[0] = ATT_ID_BOS;
     fill_row(in + 1, ids, length - corpus->has_labels, width - 1);
     fill_row(out, ids, length, width);
+    if (corpus->copy.target)
+        memcpy(out, corpus->copy.target + corpus->target.offsets[pair],
+               (size_t)length * sizeof *out);
     if (!corpus->has_labels)
         out[length] = ATT_ID_EOS;
     if (corpus->alignment)
@@ -292,6 +300,7 @@ static const att_batch *get(att_batches *base, int64_t index)
                             .source = batches->source,
                             .source_lengths = batches->source_lengths,
                             .source_words = batches->source_words,
+                            .copy_ids = batches->copy_ids,
                             .target_in = batches->target_in,
                             .target_out = batches->target_out,
                             .target_lengths = batches->target_lengths,
@@ -303,6 +312,10 @@ static const att_batch *get(att_batches *base, int64_t index)
         const int32_t *ids =
             att_sequences_get(&batches->corpus->source, batches->pair_index[r], &length);
         fill_row(batches->source + r * current->source_length, ids, length, current->source_length);
+        if (batches->copy_ids)
+            fill_row(batches->copy_ids + r * current->source_length,
+                     batches->corpus->copy.source + (ids - batches->corpus->source.ids), length,
+                     current->source_length);
         if (batches->source_words)
             fill_words(batches, r, batches->pair_index[r], current->source_length);
         fill_target(batches, r, batches->pair_index[r], current->target_length);

@@ -16,7 +16,9 @@ typedef struct att_batch {
     const int64_t *source_lengths;   /* [B] */
     const char *const *source_words; /* [B,S] as they are written, NULL in padding; or NULL */
     const int32_t *target_in;        /* [B,T] BOS y1 y2 …: input of teacher forcing */
-    const int32_t *target_out;       /* [B,T] y1 y2 … EOS: the tokens to predict */
+    const int32_t *target_out;       /* [B,T] y1 y2 … EOS: the tokens to predict; for models that
+                                        copy, ids of the extended vocabulary (extended_vocab.h) */
+    const int32_t *copy_ids;         /* [B,S] likewise of the source tokens; or NULL */
     const int64_t *target_lengths;   /* [B] end token included */
     const int32_t
         *alignment; /* [B,T] index of the source token aligned with each target, or -1; or NULL */

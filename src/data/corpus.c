@@ -41,6 +41,7 @@ typedef struct corpus_reader {
     att_string words, word_scratch;
     int64_t *word_offsets;
     int64_t word_count, word_capacity;
+    att_copy_builder copying;
     int64_t pairs, capacity;
     att_corpus_stats stats;
     att_error *err;
@@ -252,6 +253,18 @@ static att_status keep_words(corpus_reader *in, const att_line_view *source)
     return ATT_OK;
 }
 
+/* Stores the ids of a pair in its extended vocabulary. */
+static att_status keep_copy_ids(corpus_reader *in, const att_line_view lines[SIDES])
+{
+    att_encoded_line encoded[SIDES];
+    for (int i = 0; i < SIDES; i++) {
+        const sequence_builder *side = &in->sides[i];
+        encoded[i] = (att_encoded_line){ side->ids.items + side->offsets[in->pairs],
+                                         (size_t)new_tokens(in, side), &lines[i] };
+    }
+    return att_copy_builder_add(&in->copying, &encoded[SOURCE], &encoded[TARGET], in->err);
+}
+
 /* Whether a source is held out for validation. All pairs with the same source are on the same side,
  * so that no validation source occurs in training. */
 static bool is_valid_pair(const att_pair_read_options *options, const att_line_view *source)
@@ -286,6 +299,8 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
                                    new_tokens(in, &in->sides[TARGET]), in->err));
     if (in->options->keep_words)
         ATT_TRY(keep_words(in, &lines[SOURCE]));
+    if (in->options->copies)
+        ATT_TRY(keep_copy_ids(in, lines));
     if (in->options->keep_target_text)
         ATT_TRY(keep_target_text(in, &lines[TARGET]));
     if (in->options->link_sources)
@@ -477,6 +492,7 @@ static void move_to_corpus(att_corpus *out, corpus_reader *in)
                          .alignment = in->alignment.items,
                          .source_words = in->words.data,
                          .source_word_offsets = in->word_offsets,
+                         .copy = att_copy_builder_finish(&in->copying),
                          .target_text = in->target_text.data,
                          .target_text_offsets = in->target_text_offsets,
                          .stats = in->stats };
@@ -489,6 +505,8 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
     ATT_TRY(att_pair_text_check_lines(pairs, err));
     bool one = pairs->tsv.name != NULL;
     corpus_reader in = { .options = options, .err = err };
+    in.copying.vocab.source = options->source_vocab;
+    in.copying.vocab.target = options->target_vocab;
     in.sides[SOURCE].vocab = options->source_vocab;
     in.sides[TARGET].vocab = options->target_vocab;
     in.sides[SOURCE].counted = options->counted_source;
@@ -543,6 +561,7 @@ void att_corpus_free(att_corpus *corpus)
     att_free(corpus->alignment);
     att_free(corpus->source_words);
     att_free(corpus->source_word_offsets);
+    att_copy_ids_free(&corpus->copy);
     att_free(corpus->target_text);
     att_free(corpus->target_text_offsets);
     att_image_grids_free(&corpus->image_grids);

@@ -3,6 +3,7 @@
 #define ATT_DATA_CORPUS_H
 
 #include "base/quote.h"
+#include "data/copy_ids.h"
 #include "data/image_grids.h"
 #include "settings/settings.h"
 #include "text/lines.h"
@@ -78,6 +79,7 @@ typedef struct att_corpus {
                            * that is alone is its own next; or NULL */
     char *source_words; /* source tokens as they are written, each ended by a zero byte; or NULL */
     int64_t *source_word_offsets; /* beside source.ids: the start of each in source_words */
+    att_copy_ids copy;            /* for models that copy; else all NULL */
     char *target_text; /* targets as they are in the file, each ended by a zero byte; or NULL */
     int64_t *target_text_offsets; /* [pairs] the start of each in target_text */
     att_image_grids
@@ -134,6 +136,7 @@ typedef struct att_pair_read_options {
     bool keep_target_text;
     bool link_sources; /* fill same_source */
     bool keep_words;   /* of the source, for character features */
+    bool copies;       /* for a model that copies; the vocabularies must be final */
     att_example_format format;
 } att_pair_read_options;
 

@@ -81,7 +81,8 @@ static att_status finish_vocabularies(att_data *out, const att_settings *setting
         status = has_labels(settings)
                      ? att_vocab_finalize(out->target_vocab, 1, &target, err)
                      : att_data_finish_vocab(out->target_vocab, &target, settings, err);
-    *again = !source || !(joint || target);
+    /* for copying too, which compares the texts of tokens that the final vocabularies lack */
+    *again = !source || !(joint || target) || att_settings_copies(settings);
     if (status == ATT_OK && out->initial) {
         status = extend_vocabularies(out, err);
         *again = true;
@@ -132,6 +133,7 @@ static att_status file_options(att_pair_read_options *out, const att_settings *s
         .source_vocab = source,
         .target_vocab = target,
         .keep_words = has_labels(settings) && settings->char_features != ATT_CHAR_FEATURES_NONE,
+        .copies = att_settings_copies(settings),
     };
     return att_data_example_format(&out->format, settings, err);
 }
@@ -167,6 +169,7 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
     if (!att_data_keeps_vocab(out)) {
         options.counted_source = out->source_vocab;
         options.counted_target = out->target_vocab;
+        options.copies = false; /* until the vocabularies are final */
     }
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     ATT_TRY(refuse_empty(&out->train, &options, name_of(&from->train), "train", err));
@@ -180,6 +183,7 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
     options.counted_source = options.counted_target = NULL;
     options.source_vocab = out->source_vocab;
     options.target_vocab = out->target_vocab;
+    options.copies = att_settings_copies(settings);
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     return refuse_empty(&out->train, &options, name_of(&from->train), "train", err);
 }

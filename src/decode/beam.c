@@ -113,7 +113,7 @@ static void push_continuations(att_topk *topk, const att_beam *beam, const att_s
     const float *log_probs = log_probs_of(beam, step, i);
     const att_banned_tokens bans = banned_tokens(beam, step, live, few);
     if (forced < 0)
-        att_topk_push_row(topk, (int32_t)i, live->log_prob_sum, log_probs, step->vocabulary, &bans);
+        att_topk_push_row(topk, (int32_t)i, live->log_prob_sum, log_probs, beam->vocabulary, &bans);
     else
         att_topk_push(topk, (att_candidate){ live->log_prob_sum + (double)log_probs[forced],
                                              (int32_t)i, forced, log_probs[forced] });
@@ -154,7 +154,7 @@ static int32_t sample_token(att_beam *beam, const att_search_step *step, int64_t
     uint64_t index = ((uint64_t)live->sample << 40) + (uint64_t)step->position;
     double u = att_random_double(step->options->seed, beam->stream_id, index);
     const att_banned_tokens bans = banned_tokens(beam, step, live, few);
-    return att_sample_token(step->options, log_probs_of(beam, step, i), step->vocabulary, &bans, u,
+    return att_sample_token(step->options, log_probs_of(beam, step, i), beam->vocabulary, &bans, u,
                             &beam->topk,
                             step->probabilities + (beam->first_row + i) * step->vocabulary);
 }
@@ -229,6 +229,15 @@ att_status att_beam_check_score(const att_beam *beam, double log_prob, att_error
     return ATT_BAD_INPUT;
 }
 
+/* The part of copying in the probability of a token, where the model copies. */
+static float copied_part(const att_beam *beam, const att_search_step *step, int64_t row,
+                         int32_t token)
+{
+    return step->decoded
+               ? att_session_copied(step->session, step->decoded, row, beam->source, token)
+               : 0;
+}
+
 /* Adds a candidate to the tree and finishes or extends it; *rows counts the extended ones. */
 static att_status accept_candidate(att_beam *beam, const att_search_step *step,
                                    const att_candidate *candidate, bool finishes, int64_t *rows,
@@ -238,13 +247,14 @@ static att_status accept_candidate(att_beam *beam, const att_search_step *step,
     int64_t row = beam->first_row + candidate->row, node;
     if (forced_token(beam, step->position) >= 0)
         ATT_TRY(att_beam_check_score(beam, (double)candidate->log_prob, err));
-    ATT_TRY(
-        att_hypothesis_tree_add(step->tree, &node,
-                                (att_hypothesis_node){ .parent = from->node,
-                                                       .attention_row = step->attention_row + row,
-                                                       .token = candidate->token,
-                                                       .log_prob = candidate->log_prob },
-                                err));
+    ATT_TRY(att_hypothesis_tree_add(
+        step->tree, &node,
+        (att_hypothesis_node){ .parent = from->node,
+                               .attention_row = step->attention_row + row,
+                               .token = candidate->token,
+                               .log_prob = candidate->log_prob,
+                               .copied = copied_part(beam, step, row, candidate->token) },
+        err));
     if (finishes)
         finish_hypothesis(beam, step, node, candidate->score, step->position + 1,
                           candidate->token != step->end_token);

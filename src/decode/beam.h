@@ -28,6 +28,8 @@ typedef struct att_finished_hypothesis {
 typedef struct att_beam {
     int64_t source;        /* row of the batch */
     int64_t source_length; /* tokens */
+    int64_t vocabulary;    /* tokens that may follow: fewer than those of a step where models copy
+                              and another source has more tokens of its own */
     uint64_t stream_id;    /* random stream of sampling */
     att_forced_tokens forced;
     int32_t first_token;            /* fed at the first step */
@@ -62,9 +64,11 @@ typedef struct att_search_step {
     att_output_length output_length; /* of the model's training data */
     bool follow_greedy; /* the greedy hypothesis is followed, beside the beam if it must be */
     int64_t position;
-    const float *log_probs; /* [rows,V] */
+    const float *log_probs; /* [rows,vocabulary] */
     int64_t vocabulary;
-    int64_t attention_row; /* index of row 0 among all rows of the tree */
+    const att_session *session;
+    const att_decoder_output *decoded; /* of the step */
+    int64_t attention_row;             /* index of row 0 among all rows of the tree */
     int32_t end_token;
     bool forbid_unknown;  /* the unknown token is banned */
     float *probabilities; /* [rows,V] scratch of sampling */

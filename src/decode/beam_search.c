@@ -92,7 +92,7 @@ att_status att_beam_search_new(att_beam_search **out, const att_model *model,
         att_beam_search_free(search);
         return status;
     }
-    search->step.vocabulary = search->session->vocab_size;
+    search->step.session = search->session;
     *out = search;
     return ATT_OK;
 }
@@ -159,6 +159,8 @@ static att_status begin_batch(att_beam_search *search, const att_search_batch *b
     search->reported_tokens = 0;
     search->history_capacity = 0;
     att_hypothesis_tree_reset(&search->tree, &keep, sources->length);
+    ATT_TRY(att_session_start(search->session, sources, keep.selected || keep.all_heads, err));
+    search->step.vocabulary = search->session->vocab_size;
     if (!alloc_batch(search))
         return att_fail_memory(err);
     for (int64_t i = 0; i < sources->rows; i++) {
@@ -171,9 +173,10 @@ static att_status begin_batch(att_beam_search *search, const att_search_batch *b
         beam->first_token = batch->first_token > 0 ? batch->first_token : ATT_ID_BOS;
         if (batch->forced)
             beam->forced = batch->forced[i];
+        beam->vocabulary = att_session_extended_size(search->session, i);
         att_beam_start(beam, &search->step);
     }
-    return att_session_start(search->session, sources, keep.selected || keep.all_heads, err);
+    return ATT_OK;
 }
 
 /* ---- steps */
@@ -247,6 +250,7 @@ static att_status run_step(att_beam_search *search, bool moved, att_error *err)
     ATT_TRY(error_at_source(status, search, err));
     ATT_TRY(att_hypothesis_tree_add_attention(&search->tree, &decoded, search->rows, err));
     step->log_probs = decoded.log_probs;
+    step->decoded = decoded.copied ? &decoded : NULL;
     step->attention_row = search->tree.attention_rows - search->rows;
     att_parallel_for(search->sources, 1 + GRAIN / (step->vocabulary * step->beam_size),
                      expand_range, search);

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/minmax.h"
 #include "base/progress.h"
+#include "data/extended_vocab.h"
 #include "decode/beam.h"
 #include "decode/output_builder.h"
 
@@ -55,6 +56,27 @@ static att_status read_forced_targets(generation *g, att_error *err)
     return status;
 }
 
+/* For a model that copies: the ids of source and forced target in the extended vocabulary of each
+ * line. */
+static att_status read_copy_ids(generation *g, att_error *err)
+{
+    const char *const *forced = g->options->targets ? g->options->targets : g->options->prefixes;
+    att_extended_vocab vocab = { .source = g->model->source_vocab,
+                                 .target = g->model->target_vocab };
+    att_status status = ATT_OK;
+    for (size_t i = 0; i < g->requests.count && status == ATT_OK; i++) {
+        att_request *q = &g->requests.items[i];
+        const char *target = forced ? forced[q->index] : "";
+        status = att_extended_vocab_source(&vocab, &q->copy_ids, q->source.items, q->source.count,
+                                           q->line, strlen(q->line), err);
+        if (status == ATT_OK)
+            status = att_extended_vocab_target(&vocab, q->forced_target.items,
+                                               q->forced_target.count, target, strlen(target), err);
+    }
+    att_extended_vocab_free(&vocab);
+    return status;
+}
+
 static att_status read_requests(generation *g, const char *const *lines, size_t count,
                                 att_error *err)
 {
@@ -63,7 +85,8 @@ static att_status read_requests(generation *g, const char *const *lines, size_t 
         g->model, decoding->ensemble, decoding->ensemble_count, g->options->max_input_length);
     limit.overflow = g->options->input_overflow;
     ATT_TRY(att_requests_tokenize(&g->requests, g->model->source_vocab, lines, count, &limit, err));
-    return read_forced_targets(g, err);
+    ATT_TRY(read_forced_targets(g, err));
+    return att_settings_copies(g->model->settings) ? read_copy_ids(g, err) : ATT_OK;
 }
 
 /* Units of progress of a request: its source tokens and the most tokens of its output. */
@@ -271,7 +294,9 @@ bool att_output_map(att_map *out, const att_output *output)
                       .query_labels = output->target_tokens,
                       .key_labels = output->source_tokens,
                       .query_name = "output",
-                      .key_name = "input" };
+                      .key_name = "input",
+                      .marked = output->copied,
+                      .mark_name = "copied" };
     return true;
 }
 

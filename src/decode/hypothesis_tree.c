@@ -159,15 +159,19 @@ att_status att_hypothesis_tree_copy(const att_hypothesis_tree *tree, att_hypothe
     int64_t count = att_hypothesis_tree_length(tree, last);
     int32_t *ids = att_arena_alloc(arena, (size_t)count, sizeof *ids);
     float *log_probs = att_arena_alloc(arena, (size_t)count, sizeof *log_probs);
-    if (!ids || !log_probs)
+    float *copied = att_arena_alloc(arena, (size_t)count, sizeof *copied);
+    if (!ids || !log_probs || !copied)
         return att_fail_memory(err);
     att_hypothesis_tree_tokens(tree, last, ids, count);
     int64_t at = last;
-    for (int64_t t = count - 1; t >= 0; t--, at = tree->nodes[at].parent)
+    for (int64_t t = count - 1; t >= 0; t--, at = tree->nodes[at].parent) {
         log_probs[t] = tree->nodes[at].log_prob;
+        copied[t] = tree->nodes[at].copied;
+    }
     out->count = count;
     out->ids = ids;
     out->log_probs = log_probs;
+    out->copied = copied;
     bool selected = tree->has_attention && tree->keep.selected,
          heads = tree->has_attention && tree->keep.all_heads;
     if (selected)

@@ -12,6 +12,7 @@ typedef struct att_hypothesis_node {
     int64_t attention_row; /* the row it was chosen from, counted over all steps */
     int32_t token;
     float log_prob;
+    float copied; /* the part of copying in its probability */
 } att_hypothesis_node;
 
 enum { ATT_HYPOTHESIS_ROOT = -1 };
@@ -71,6 +72,7 @@ typedef struct att_hypothesis {
     double normalized_score;     /* what it is ranked by */
     const int32_t *ids;          /* [count] */
     const float *log_probs;      /* [count] */
+    const float *copied;         /* [count] the part of copying in the probability of each */
     const float *attention;      /* [count, length of its source]; NULL: not kept, or none */
     const float *head_attention; /* [count, maps, length of its source]; likewise */
 } att_hypothesis;

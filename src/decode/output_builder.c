@@ -87,17 +87,30 @@ static bool is_replaced(const att_output_builder *builder, int32_t id)
            !att_vocab_is_subword(builder->model->target_vocab);
 }
 
+/* Whether a token is one of the source that the vocabulary lacks. */
+static bool is_extended(const att_output_builder *builder, int32_t id)
+{
+    return id >= att_vocab_size(builder->model->target_vocab);
+}
+
 /* The text of token t. */
 static const char *output_token(const att_output_builder *builder, const att_output *output,
-                                const att_hypothesis *found, int64_t t)
+                                const att_request *request, const att_hypothesis *found, int64_t t)
 {
+    size_t at = 0;
+    if (is_extended(builder, found->ids[t])) {
+        while (request->copy_ids.items[at] != found->ids[t])
+            at++;
+        return output->source_tokens[at];
+    }
     if (is_replaced(builder, found->ids[t]))
         return output->source_tokens[argmax_attention(found, t, output->source_count)];
     return att_vocab_token(builder->model->target_vocab, found->ids[t]);
 }
 
 static att_status set_target_tokens(att_output_builder *builder, att_output *output,
-                                    const att_hypothesis *found, att_error *err)
+                                    const att_request *request, const att_hypothesis *found,
+                                    att_error *err)
 {
     if (builder->options->replace_unknown && found->count > 0 && !found->attention)
         return att_fail(err, ATT_BAD_INPUT, NULL,
@@ -105,17 +118,23 @@ static att_status set_target_tokens(att_output_builder *builder, att_output *out
     size_t count = (size_t)found->count;
     const char **tokens = att_arena_alloc(builder->arena, count, sizeof *tokens);
     double *scores = att_arena_alloc(builder->arena, count, sizeof *scores);
-    if (!tokens || !scores)
+    double *copy_probs = att_arena_alloc(builder->arena, count, sizeof *copy_probs);
+    uint8_t *copied = att_arena_alloc(builder->arena, count, 1);
+    if (!tokens || !scores || !copy_probs || !copied)
         return att_fail_memory(err);
     for (size_t t = 0; t < count; t++) {
-        const char *word = output_token(builder, output, found, (int64_t)t);
+        const char *word = output_token(builder, output, request, found, (int64_t)t);
         tokens[t] = att_arena_strndup(builder->arena, word, strlen(word));
         if (!tokens[t])
             return att_fail_memory(err);
         scores[t] = (double)found->log_probs[t];
+        copy_probs[t] = (double)found->copied[t];
+        copied[t] = copy_probs[t] > 0.5;
     }
     output->target_tokens = tokens;
     output->token_scores = scores;
+    output->copy_probs = att_settings_copies(builder->model->settings) ? copy_probs : NULL;
+    output->copied = att_settings_copies(builder->model->settings) ? copied : NULL;
     output->target_count = found->count;
     return ATT_OK;
 }
@@ -138,7 +157,7 @@ static att_status set_text(att_output_builder *builder, att_output *output,
     builder->scratch.length = 0;
     bool replaced = false;
     for (int64_t t = 0; t < found->count; t++)
-        replaced |= is_replaced(builder, found->ids[t]);
+        replaced |= is_replaced(builder, found->ids[t]) || is_extended(builder, found->ids[t]);
     att_status status =
         replaced ? join_tokens(&builder->scratch, vocab, output, found)
                  : att_vocab_decode(vocab, &builder->scratch, found->ids, (size_t)found->count);
@@ -184,12 +203,12 @@ static att_status set_attention(att_output_builder *builder, att_output *output,
 /* ---- whole outputs */
 
 static att_status build_one(att_output_builder *builder, att_output *output,
-                            const att_hypothesis *found, att_error *err)
+                            const att_request *request, const att_hypothesis *found, att_error *err)
 {
     output->score = found->log_prob_sum;
     output->normalized_score = found->normalized_score;
     output->truncated = found->truncated;
-    ATT_TRY(set_target_tokens(builder, output, found, err));
+    ATT_TRY(set_target_tokens(builder, output, request, found, err));
     ATT_TRY(set_attention(builder, output, found, err));
     return set_text(builder, output, found, err);
 }
@@ -210,9 +229,9 @@ att_status att_output_builder_build(att_output_builder *builder, att_output *out
     for (size_t i = 0; i < others; i++) {
         outputs[i] = *out;
         alternatives[i] = &outputs[i];
-        ATT_TRY(build_one(builder, &outputs[i], &found[i + 1], err));
+        ATT_TRY(build_one(builder, &outputs[i], request, &found[i + 1], err));
     }
-    ATT_TRY(build_one(builder, out, &found[0], err));
+    ATT_TRY(build_one(builder, out, request, &found[0], err));
     out->alternatives = alternatives;
     out->alternative_count = count - 1;
     return ATT_OK;

@@ -116,6 +116,7 @@ void att_requests_free(att_requests *requests)
 {
     for (size_t i = 0; requests->items && i < requests->count; i++) {
         att_ids_free(&requests->items[i].source);
+        att_ids_free(&requests->items[i].copy_ids);
         att_ids_free(&requests->items[i].forced_target);
     }
     att_free(requests->items);
@@ -133,19 +134,30 @@ size_t att_requests_batch_size(const att_requests *requests, size_t first, size_
     return count;
 }
 
+static void fill_row(int32_t *row, const att_ids *ids, int64_t length)
+{
+    for (int64_t i = 0; i < length; i++)
+        row[i] = (size_t)i < ids->count ? ids->items[i] : ATT_ID_PAD;
+}
+
 att_status att_request_sources(att_sources *out, const att_request *requests, int64_t rows,
                                att_error *err)
 {
     int64_t length = (int64_t)requests[0].source.count;
     int32_t *ids = att_alloc((size_t)rows, (size_t)length * sizeof *ids);
     int64_t *lengths = att_alloc((size_t)rows, sizeof *lengths);
-    *out = (att_sources){ .rows = rows, .length = length, .ids = ids, .lengths = lengths };
-    if (!ids || !lengths)
+    bool copies = requests[0].copy_ids.count > 0;
+    int32_t *copy_ids = copies ? att_alloc((size_t)rows, (size_t)length * sizeof *copy_ids) : NULL;
+    *out = (att_sources){
+        .rows = rows, .length = length, .ids = ids, .lengths = lengths, .copy_ids = copy_ids
+    };
+    if (!ids || !lengths || (copies && !copy_ids))
         return att_fail_memory(err);
     for (int64_t r = 0; r < rows; r++) {
         lengths[r] = (int64_t)requests[r].source.count;
-        for (int64_t i = 0; i < length; i++)
-            ids[r * length + i] = i < lengths[r] ? requests[r].source.items[i] : ATT_ID_PAD;
+        fill_row(ids + r * length, &requests[r].source, length);
+        if (copies)
+            fill_row(copy_ids + r * length, &requests[r].copy_ids, length);
     }
     return ATT_OK;
 }
@@ -154,6 +166,7 @@ void att_request_sources_free(att_sources *sources)
 {
     att_free((void *)(uintptr_t)sources->ids);
     att_free((void *)(uintptr_t)sources->lengths);
+    att_free((void *)(uintptr_t)sources->copy_ids);
     *sources = (att_sources){ 0 };
 }
 

@@ -9,7 +9,8 @@ typedef struct att_request {
     const char *line;
     att_ids source;
     int64_t truncated_tokens; /* tokens removed from its end */
-    att_ids forced_target;    /* the output, or its prefix */
+    att_ids copy_ids;      /* beside `source`: of the extended vocabulary, for models that copy */
+    att_ids forced_target; /* the output, or its prefix */
 } att_request;
 
 typedef struct att_requests {

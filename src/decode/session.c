@@ -5,7 +5,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/math.h"
 #include "base/parallel.h"
+#include "data/extended_vocab.h"
 #include "kern/kern.h"
 
 #include <float.h>
@@ -23,6 +25,17 @@ static att_status check_vocabulary(const att_vocab *first, const att_vocab *othe
                     number);
 }
 
+static att_status check_copying(const att_model *first, const att_model *other, size_t number,
+                                att_error *err)
+{
+    bool copies = att_settings_copies(first->settings);
+    if (att_settings_copies(other->settings) == copies)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "ensemble: model %zu %s, expected one that %s like model 1", number,
+                    copies ? "does not copy" : "copies", copies ? "copies" : "does not copy");
+}
+
 att_status att_ensemble_check(const att_model *model, att_model *const *ensemble, size_t count,
                               att_error *err)
 {
@@ -32,6 +45,7 @@ att_status att_ensemble_check(const att_model *model, att_model *const *ensemble
                             "ensemble: model %zu is %s, expected %s like model 1", i + 2,
                             att_model_type_phrase(att_model_type_get(ensemble[i])),
                             att_model_type_phrase(att_model_type_get(model)));
+        ATT_TRY(check_copying(model, ensemble[i], i + 2, err));
         if (model->source_vocab)
             ATT_TRY(check_vocabulary(model->source_vocab, ensemble[i]->source_vocab, "source",
                                      i + 2, err));
@@ -103,8 +117,12 @@ void att_session_free(att_session *session)
     att_free(session->decoders);
     att_free(session->outputs);
     att_free(session->averaged);
+    att_free(session->copied);
     att_free(session->source_ids);
     att_free(session->source_lengths);
+    att_ids_free(&session->copy_ids);
+    att_ids_free(&session->copy_counts);
+    att_string_free(&session->copy_words);
     att_tokenizer_state_free(&session->tokenizer);
     att_free(session);
 }
@@ -118,7 +136,27 @@ att_status att_session_start(att_session *session, const att_sources *sources, b
         session->decoders[i]->want_attention = want_attention;
         ATT_TRY(name_model(att_decoder_start(session->decoders[i], sources, err), session, i, err));
     }
+    if (att_settings_copies(session->model->settings))
+        session->vocab_size = session->decoders[0]->copy.extended_size;
     return ATT_OK;
+}
+
+int64_t att_session_extended_size(const att_session *session, int64_t source)
+{
+    const att_copy_index *copy = &session->decoders[0]->copy;
+    if (!copy->ids)
+        return session->vocab_size;
+    return att_extended_size(copy->vocab_size, copy->ids + source * copy->length, copy->length);
+}
+
+float att_session_copied(const att_session *session, const att_decoder_output *out, int64_t row,
+                         int64_t source, int32_t token)
+{
+    const att_copy_index *copy = &session->decoders[0]->copy;
+    for (int64_t j = 0; out->copied && j < copy->length; j++)
+        if (copy->ids[source * copy->length + j] == token)
+            return out->copied[row * copy->length + j];
+    return 0;
 }
 
 enum { BLOCK = 256 };
@@ -164,19 +202,55 @@ static void average_range(void *context, int64_t begin, int64_t end)
     }
 }
 
+static att_status reserve_floats(float **floats, size_t *capacity, size_t needed, att_error *err)
+{
+    if (needed <= *capacity)
+        return ATT_OK;
+    att_free(*floats);
+    *floats = att_alloc(needed, sizeof **floats);
+    *capacity = *floats ? needed : 0;
+    return *floats ? ATT_OK : att_fail_memory(err);
+}
+
 static att_status average_log_probs(att_session *e, int64_t rows, att_error *err)
 {
     size_t needed = (size_t)rows * (size_t)e->vocab_size;
-    if (needed > e->averaged_capacity) {
-        att_free(e->averaged);
-        e->averaged = att_alloc(needed, sizeof *e->averaged);
-        e->averaged_capacity = e->averaged ? needed : 0;
-        if (!e->averaged)
-            return att_fail_memory(err);
-    }
+    ATT_TRY(reserve_floats(&e->averaged, &e->averaged_capacity, needed, err));
     const average_job job = { e, (int64_t)needed };
     att_parallel_for(att_ceil_div_i64(job.count, BLOCK), 64, average_range,
                      (void *)(uintptr_t)&job);
+    return ATT_OK;
+}
+
+/* The part of copying in the mean of the probabilities of source token `at` of [rows,S]. */
+static float average_copied(const att_session *e, int64_t at, int64_t of_token)
+{
+    double copied = 0, all = 0;
+    float largest = e->averaged[of_token];
+    for (size_t k = 0; k < e->count; k++) {
+        double p = att_exp((double)e->outputs[k].log_probs[of_token] - (double)largest);
+        copied += p * (double)e->outputs[k].copied[at];
+        all += p;
+    }
+    return (float)(copied / all);
+}
+
+/* After average_log_probs(). `sources` has the source of each row. */
+static att_status average_copying(att_session *e, int64_t rows, att_decoder_output *out,
+                                  att_error *err)
+{
+    const att_copy_index *copy = &e->decoders[0]->copy;
+    if (!copy->ids)
+        return ATT_OK;
+    int64_t S = copy->length;
+    ATT_TRY(reserve_floats(&e->copied, &e->copied_capacity, (size_t)(rows * S), err));
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < S; j++) {
+            int32_t id = copy->ids[e->outputs[0].sources[r] * S + j];
+            e->copied[r * S + j] =
+                id < 0 ? 0 : average_copied(e, r * S + j, r * e->vocab_size + id);
+        }
+    out->copied = e->copied;
     return ATT_OK;
 }
 
@@ -198,5 +272,5 @@ att_status att_session_advance(att_session *session, int64_t rows, const int32_t
         return ATT_OK;
     ATT_TRY(average_log_probs(session, rows, err));
     out->log_probs = session->averaged;
-    return ATT_OK;
+    return average_copying(session, rows, out, err);
 }

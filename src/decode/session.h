@@ -9,13 +9,15 @@
 #include "model/model.h"
 
 struct att_session {
-    const att_model *model; /* the first */
-    size_t count;           /* models */
-    int64_t vocab_size;
+    const att_model *model;      /* the first */
+    size_t count;                /* models */
+    int64_t vocab_size;          /* of the log-probabilities: for models that copy, since the start
+                                    the extended vocabulary of the sources */
     att_decoder **decoders;      /* [count] */
     att_decoder_output *outputs; /* [count] */
     float *averaged;             /* [rows,V], for several models */
-    size_t averaged_capacity;    /* floats in it */
+    float *copied;               /* [rows,S], for several models that copy */
+    size_t averaged_capacity, copied_capacity; /* floats in them */
 
     /* For session_api.c: to check arguments and to describe the sources. */
     bool want_attention, want_hidden;
@@ -25,11 +27,15 @@ struct att_session {
     int64_t sources, source_length;
     int32_t *source_ids;     /* [sources,source_length]; NULL where sources are not tokens */
     int64_t *source_lengths; /* [sources] */
+    att_ids copy_ids;        /* [sources,source_length] for models that copy; else none */
+    att_string copy_words;   /* the tokens that sources add, each ended by a zero byte */
+    att_ids copy_counts;     /* [sources] their number */
     att_tokenizer_state tokenizer;
     att_session_output output;
 };
 
-/* Whether models can decode together: ATT_BAD_INPUT where types or vocabularies differ. */
+/* Whether models can decode together: ATT_BAD_INPUT where types or vocabularies differ, or only
+ * some of them copy. */
 att_status att_ensemble_check(const att_model *model, att_model *const *ensemble, size_t count,
                               att_error *err);
 
@@ -48,6 +54,14 @@ att_status att_session_start(att_session *session, const att_sources *sources, b
  * any, hidden states are those of the first model. */
 att_status att_session_advance(att_session *session, int64_t rows, const int32_t *tokens,
                                const int64_t *order, att_decoder_output *out, att_error *err);
+
+/* The size of the extended vocabulary of one source: its ids are below. */
+int64_t att_session_extended_size(const att_session *session, int64_t source);
+
+/* The part of copying, from 0 to 1, in the probability of a token that row `row` of a step of the
+ * source chose. */
+float att_session_copied(const att_session *session, const att_decoder_output *out, int64_t row,
+                         int64_t source, int32_t token);
 
 /* The token after which a language model starts a text without a prompt. */
 att_status att_lm_start_token(int32_t *out, const att_vocab *vocab, att_error *err);

@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "data/batch_captions.h"
+#include "data/extended_vocab.h"
 #include "decode/image_batches.h"
 #include "decode/requests.h"
 #include "decode/session.h"
@@ -123,9 +124,41 @@ static att_status check_source(const att_session *session, const int32_t *ids, i
     return ATT_OK;
 }
 
+/* Appends the ids of one source in its extended vocabulary, padded, and the tokens that it adds. */
+static att_status add_copy_ids(att_session *session, att_extended_vocab *vocab, const int32_t *ids,
+                               int64_t length, const char *line, att_error *err)
+{
+    ATT_TRY(att_extended_vocab_source(vocab, &session->copy_ids, ids, (size_t)length, line,
+                                      line ? strlen(line) : 0, err));
+    for (int64_t i = length; i < session->source_length; i++)
+        if (att_ids_add(&session->copy_ids, ATT_ID_PAD) != ATT_OK)
+            return att_fail_memory(err);
+    for (size_t i = 0; i < vocab->words.count; i++)
+        if (att_string_append(&session->copy_words, vocab->words.items[i].text,
+                              vocab->words.items[i].length + 1) != ATT_OK)
+            return att_fail_memory(err);
+    if (att_ids_add(&session->copy_counts, (int32_t)vocab->words.count) != ATT_OK)
+        return att_fail_memory(err);
+    return ATT_OK;
+}
+
+/* `lines` has the texts of unknown tokens; or NULL. */
+static att_status find_copy_ids(att_session *session, const char *const *lines, att_error *err)
+{
+    att_extended_vocab vocab = { .source = session->model->source_vocab,
+                                 .target = session->model->target_vocab };
+    att_status status = ATT_OK;
+    session->copy_ids.count = session->copy_counts.count = session->copy_words.length = 0;
+    for (int64_t r = 0; r < session->sources && status == ATT_OK; r++)
+        status = add_copy_ids(session, &vocab, session->source_ids + r * session->source_length,
+                              session->source_lengths[r], lines ? lines[r] : NULL, err);
+    att_extended_vocab_free(&vocab);
+    return status;
+}
+
 /* Sequences end to end become the padded rows of a batch. */
-att_status att_session_start_ids(att_session *session, const int32_t *ids, const int64_t *lengths,
-                                 size_t count, att_error *err)
+static att_status start_tokens(att_session *session, const int32_t *ids, const int64_t *lengths,
+                               size_t count, const char *const *lines, att_error *err)
 {
     int64_t longest = 0;
     const int32_t *at = ids;
@@ -142,12 +175,22 @@ att_status att_session_start_ids(att_session *session, const int32_t *ids, const
         for (int64_t i = 0; i < longest; i++)
             session->source_ids[(int64_t)r * longest + i] = i < lengths[r] ? at[i] : ATT_ID_PAD;
     }
+    bool copies = att_settings_copies(session->model->settings);
+    if (copies)
+        ATT_TRY(find_copy_ids(session, lines, err));
     return start(session,
                  &(att_sources){ .rows = (int64_t)count,
                                  .length = longest,
                                  .ids = session->source_ids,
-                                 .lengths = session->source_lengths },
+                                 .lengths = session->source_lengths,
+                                 .copy_ids = copies ? session->copy_ids.items : NULL },
                  err);
+}
+
+att_status att_session_start_ids(att_session *session, const int32_t *ids, const int64_t *lengths,
+                                 size_t count, att_error *err)
+{
+    return start_tokens(session, ids, lengths, count, NULL, err);
 }
 
 static att_status encode_lines(att_session *session, att_ids *ids, int64_t *lengths,
@@ -173,7 +216,7 @@ att_status att_session_start_lines(att_session *session, const char *const *line
     att_status status =
         lengths ? encode_lines(session, &ids, lengths, lines, count, err) : att_fail_memory(err);
     if (status == ATT_OK)
-        status = att_session_start_ids(session, ids.items, lengths, count, err);
+        status = start_tokens(session, ids.items, lengths, count, lines, err);
     att_ids_free(&ids);
     att_free(lengths);
     return status;
@@ -357,4 +400,22 @@ const char *att_session_source_token(const att_session *session, int64_t source,
         return NULL;
     return att_vocab_token(session->model->source_vocab,
                            session->source_ids[source * session->source_length + index]);
+}
+
+const char *att_session_token(const att_session *session, int64_t source, int32_t token)
+{
+    int32_t size = att_vocab_size(session->model->target_vocab);
+    if (token < size)
+        return token < 0 ? NULL : att_vocab_token(session->model->target_vocab, token);
+    bool copies = session->copy_counts.count > 0;
+    if (!copies || source < 0 || source >= session->sources ||
+        token - size >= session->copy_counts.items[source])
+        return NULL;
+    int64_t index = token - size;
+    for (int64_t r = 0; r < source; r++)
+        index += session->copy_counts.items[r];
+    const char *word = session->copy_words.data;
+    while (index-- > 0)
+        word += strlen(word) + 1;
+    return word;
 }

@@ -67,13 +67,34 @@ static att_status error_at_pair(att_status status, const evaluation *e, const at
     return status;
 }
 
+/* Joins the tokens of an output, some of which may be copied ones that the vocabulary lacks. */
+static att_status join_tokens(att_string *out, const evaluation *e, int64_t pair,
+                              const int32_t *ids, size_t count)
+{
+    const att_vocab *vocab = e->model->target_vocab;
+    int32_t size = att_vocab_size(vocab);
+    bool extended = false;
+    for (size_t i = 0; i < count; i++)
+        extended |= ids[i] >= size;
+    if (!extended)
+        return att_vocab_decode(vocab, out, ids, count);
+    for (size_t i = 0; i < count; i++) {
+        const char *token = ids[i] < size
+                                ? att_vocab_token(vocab, ids[i])
+                                : att_copy_ids_word(&e->corpus->copy, pair, ids[i] - size);
+        if (ids[i] == ATT_ID_UNK || ids[i] >= ATT_ID_FIRST)
+            ATT_TRY(att_detokenize_append(out, 0, att_vocab_tokenizer_kind(vocab), token));
+    }
+    return ATT_OK;
+}
+
 /* Stores an output as text. */
 static att_status keep_text(evaluation *e, int64_t pair, const int32_t *ids, size_t count,
                             att_error *err)
 {
     att_string text = { 0 };
     att_output_texts *texts = e->options->output_texts;
-    att_status status = att_vocab_decode(e->model->target_vocab, &text, ids, count);
+    att_status status = join_tokens(&text, e, pair, ids, count);
     if (status == ATT_OK)
         texts->lines[pair] =
             att_arena_strndup(&texts->arena, text.length > 0 ? text.data : "", text.length);
@@ -102,6 +123,8 @@ static att_status compare_outputs(evaluation *e, const att_batch *batch, att_err
         int64_t length;
         const int32_t *reference =
             att_sequences_get(&e->corpus->target, batch->pair_index[r], &length);
+        if (e->corpus->copy.target)
+            reference = e->corpus->copy.target + (reference - e->corpus->target.ids);
         int64_t found;
         const att_hypothesis *hypothesis = att_beam_search_hypotheses(e->search, r, &found);
         bool ended = hypothesis->count > 0 && hypothesis->ids[hypothesis->count - 1] == ATT_ID_EOS;

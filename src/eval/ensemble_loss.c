@@ -34,7 +34,7 @@ static void keep_unfinished_rows(teacher_forcing *f, int64_t t)
 static void accumulate_step(att_loss_result *result, const teacher_forcing *f, int64_t t,
                             const float *log_probs, int64_t vocabulary)
 {
-    for (int64_t i = 0; i < f->rows; i++) {
+    for (int64_t i = 0; i < f->rows; i++) { /* tokens of other sources, if any, are impossible */
         const float *of_row = log_probs + i * vocabulary;
         int32_t target = f->batch->target_out[f->batch_row[i] * f->batch->target_length + t];
         att_loss_result_add(result, f->batch_row[i], -of_row[target], target,

@@ -81,7 +81,8 @@ static void put_tokens(att_writer *out, const att_output *output)
     att_put(out, "<div class=\"attention\">\n<div class=\"name first\">input</div>\n"
                  "<div class=\"name\">output</div>\n");
     for (int64_t t = 0; t < output->target_count; t++) {
-        att_putf(out, "<bdi class=\"output\" id=\"t%" PRId64 "\" tabindex=\"0\">", t);
+        att_putf(out, "<bdi class=\"output%s\" id=\"t%" PRId64 "\" tabindex=\"0\">",
+                 output->copied && output->copied[t] ? " copied" : "", t);
         att_put_xml(out, output->target_tokens[t]);
         att_put(out, "<small>");
         put_percent(out, att_exp(output->token_scores[t]), 1);
@@ -132,16 +133,21 @@ static void put_largest_weights(att_writer *out, const att_output *output, int64
 
 static void put_table(att_writer *out, const att_output *output)
 {
-    att_put(
+    att_putf(
         out,
         "<table class=\"tokens\">\n<thead><tr><th>token</th>"
-        "<th class=\"number\">probability</th><th>most attended input tokens (position) weight</th>"
-        "</tr></thead>\n<tbody>\n");
+        "<th class=\"number\">probability</th>%s<th>most attended input tokens (position) weight"
+        "</th></tr></thead>\n<tbody>\n",
+        output->copy_probs ? "<th class=\"number\">by copying</th>" : "");
     for (int64_t t = 0; t < output->target_count && out->status == ATT_OK; t++) {
         att_put(out, "<tr><td><bdi>");
         att_put_xml(out, output->target_tokens[t]);
         att_put(out, "</bdi></td><td class=\"number\">");
         put_percent(out, att_exp(output->token_scores[t]), 2);
+        if (output->copy_probs) {
+            att_put(out, "</td><td class=\"number\">");
+            put_percent(out, output->copy_probs[t], 0);
+        }
         att_put(out, "</td><td>");
         put_largest_weights(out, output, t);
         att_put(out, "</td></tr>\n");
@@ -154,8 +160,9 @@ static void put_table(att_writer *out, const att_output *output)
 static void put_map(att_writer *out, const att_map *map)
 {
     att_arena arena = { 0 };
-    att_map shown;
-    if (!att_map_shrink(&shown, map, MAP_QUERIES, MAP_KEYS, &arena)) {
+    att_map marked, shown;
+    if (!att_map_mark_labels(&marked, map, &arena) ||
+        !att_map_shrink(&shown, &marked, MAP_QUERIES, MAP_KEYS, &arena)) {
         out->status = ATT_NO_MEMORY;
     } else {
         att_put(out, "<figure>\n");
@@ -189,6 +196,8 @@ att_status att_output_html(att_string *text, const att_output *output, const att
         return att_fail(err, ATT_BAD_INPUT, NULL, "the output has no attention weights");
     att_writer out = att_writer_on(text);
     att_put_html_head(&out, output->text[0] ? output->text : "Empty output", style);
+    if (output->copied)
+        att_put(&out, ".output.copied{border-style:dashed;border-color:var(--ink)}\n");
     for (int64_t t = 0; t < output->target_count; t++)
         put_rule(&out, output, t);
     att_put_html_body(&out);
@@ -199,6 +208,9 @@ att_status att_output_html(att_string *text, const att_output *output, const att
     att_put(&out,
             "<p>Point at an output token to see its attention weights over the input. Below each "
             "token is its probability given the tokens before it.</p>\n");
+    if (output->copied)
+        att_put(&out, "<p>Tokens with a dashed border, and with * in the map, were copied: copying "
+                      "has more than half of their probability.</p>\n");
     put_tokens(&out, output);
     put_map(&out, map);
     put_table(&out, output);

@@ -57,6 +57,10 @@ static void put_output(att_writer *out, const att_output *output, bool source)
     put_strings(out, "target_tokens", output->target_tokens, output->target_count);
     att_put(out, ",\"token_scores\":");
     att_put_json_numbers(out, output->token_scores, output->target_count);
+    if (output->copy_probs) {
+        att_put(out, ",\"copy_probs\":");
+        att_put_json_numbers(out, output->copy_probs, output->target_count);
+    }
     if (output->weights) {
         att_put(out, ",\"attention\":");
         put_map(out, output, output->weights);

@@ -32,6 +32,18 @@ static void log_softmax_rows(void *context, int64_t begin, int64_t end)
             job->to + (size_t)r * job->width, job->from + (size_t)r * job->width, job->width);
 }
 
+bool att_log_softmax_check(att_tape *tape, att_node *scores, const float *log_sum_exp)
+{
+    int64_t rows = att_node_rows(scores);
+    att_tape_name_layer(tape, scores, "output layer", 0);
+    for (int64_t r = 0; r < rows; r++)
+        if (!isfinite(log_sum_exp[r])) {
+            att_layer_fail(tape, r, rows, (double)log_sum_exp[r], att_tape_error(tape));
+            return false;
+        }
+    return true;
+}
+
 const float *att_log_softmax(att_tape *tape, att_node *scores)
 {
     enum { GRAIN = 1 << 14 }; /* logits per parallel task */
@@ -44,11 +56,5 @@ const float *att_log_softmax(att_tape *tape, att_node *scores)
         return NULL;
     log_softmax_job job = { log_probs, scores->value, (size_t)width, log_sum_exp };
     att_parallel_for(rows, 1 + GRAIN / width, log_softmax_rows, &job);
-    att_tape_name_layer(tape, scores, "output layer", 0);
-    for (int64_t r = 0; r < rows; r++)
-        if (!isfinite(log_sum_exp[r])) {
-            att_layer_fail(tape, r, rows, (double)log_sum_exp[r], att_tape_error(tape));
-            return NULL;
-        }
-    return log_probs;
+    return att_log_softmax_check(tape, scores, log_sum_exp) ? log_probs : NULL;
 }

@@ -11,4 +11,8 @@ int32_t att_argmax(const float *scores, int64_t count);
  * tape where those of a row are not finite (layer_check.h). */
 const float *att_log_softmax(att_tape *tape, att_node *scores);
 
+/* Fails the tape and returns false where a log-sum-exp of the logits, one per row, is not finite.
+ */
+bool att_log_softmax_check(att_tape *tape, att_node *scores, const float *log_sum_exp);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "model/model_file.h"
 #include "model/classifier.h"
+#include "model/copying.h"
 #include "model/rnn.h"
 #include "model/tagger.h"
 #include "model/transformer.h"
@@ -133,6 +134,7 @@ att_sources att_batch_sources(const att_batch *batch)
                           .length = batch->source_length,
                           .ids = batch->source,
                           .lengths = batch->source_lengths,
+                          .copy_ids = batch->copy_ids,
                           .words = batch->source_words,
                           .image_grid = batch->image_grid,
                           .cells = batch->cells,
@@ -195,6 +197,50 @@ static const int32_t *dropped_target_in(att_tape *tape, const att_batch *batch,
     return ids;
 }
 
+/* Whether a token of a pair is dropped, wherever it occurs. */
+static bool is_dropped(const att_loss_options *options, float probability, int64_t pair, int32_t id)
+{
+    uint64_t stream = UINT64_C(0x636f707900000000) + options->step; /* "copy" */
+    uint64_t index = ((uint64_t)pair << 32) + (uint32_t)id;
+    return id >= ATT_ID_FIRST && att_random_float(options->seed, stream, index) < probability;
+}
+
+static bool is_among(const int32_t *ids, int64_t count, int32_t id)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
+/* The same for a model that copies: a token of the source is dropped wherever it occurs in the
+ * pair, as if the vocabulary lacked it, but it is still to be predicted. So the model learns to
+ * copy tokens that it does not know. */
+static bool drop_pair_tokens(att_tape *tape, att_batch *batch, const att_loss_options *options,
+                             float probability)
+{
+    int64_t S = batch->source_length, T = batch->target_length;
+    int32_t *source = att_tape_alloc(tape, batch->rows * S, sizeof *source);
+    int32_t *target = att_tape_alloc(tape, batch->rows * T, sizeof *target);
+    if (!source || !target)
+        return false;
+    for (int64_t r = 0; r < batch->rows; r++) {
+        int64_t pair = batch->pair_index[r];
+        for (int64_t i = r * S; i < (r + 1) * S; i++)
+            source[i] = is_dropped(options, probability, pair, batch->copy_ids[i])
+                            ? ATT_ID_UNK
+                            : batch->source[i];
+        for (int64_t i = r * T; i < (r + 1) * T; i++)
+            target[i] = is_dropped(options, probability, pair, batch->target_in[i]) &&
+                                is_among(batch->copy_ids + r * S, S, batch->target_in[i])
+                            ? ATT_ID_UNK
+                            : batch->target_in[i];
+    }
+    batch->source = source;
+    batch->target_in = target;
+    return true;
+}
+
 att_node *att_model_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                          const att_loss_options *options, att_loss_result *result)
 {
@@ -203,7 +249,11 @@ att_node *att_model_loss(const att_model *model, att_tape *tape, const att_batch
     /* word dropout of classifiers and taggers is on the source */
     bool has_decoder = type != ATT_MODEL_CLASSIFIER && type != ATT_MODEL_TAGGER;
     float dropped = has_decoder ? (float)model->settings->word_dropout : 0;
-    if (options && dropped > 0 && att_tape_is_training(tape)) {
+    bool drops = options && dropped > 0 && att_tape_is_training(tape);
+    if (drops && att_settings_copies(model->settings) && batch->copy_ids) {
+        if (!drop_pair_tokens(tape, &input, options, dropped))
+            return NULL;
+    } else if (drops) {
         input.target_in = dropped_target_in(tape, batch, options, dropped);
         if (!input.target_in)
             return NULL;
@@ -234,6 +284,7 @@ void att_decoder_free(att_decoder *decoder)
     if (!decoder)
         return;
     decoder->model->architecture->close(decoder);
+    att_copy_index_free(&decoder->copy);
     att_tape_free(decoder->tape);
     att_free(decoder);
 }
@@ -241,6 +292,8 @@ void att_decoder_free(att_decoder *decoder)
 att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err)
 {
     att_tape_begin(decoder->tape, false, 0, 0);
+    if (att_settings_copies(decoder->model->settings))
+        ATT_TRY(att_copy_index_set(&decoder->copy, decoder->model, sources, err));
     return decoder->model->architecture->start(decoder, sources, err);
 }
 
@@ -249,6 +302,11 @@ att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *t
 {
     *out = (att_decoder_output){ 0 };
     att_tape_begin(decoder->tape, false, 0, 0);
+    if (att_settings_copies(decoder->model->settings)) {
+        tokens = att_copy_decoder_input(decoder->tape, &decoder->copy, tokens, rows);
+        if (!tokens)
+            return att_tape_status(decoder->tape, err);
+    }
     return decoder->model->architecture->step(decoder, rows, tokens, order, out, err);
 }
 

@@ -192,6 +192,8 @@ typedef struct att_sources {
     const int64_t *lengths;  /* [B] */
     const float *image_grid; /* [B,cells,depth] of images, or NULL */
     int64_t cells, depth;
+    const int32_t *copy_ids;  /* [B,S] ids of the extended vocabulary (data/extended_vocab.h), below
+                                 0 in padding; NULL: by `ids` alone. Only for models that copy */
     const char *const *words; /* [B,S] the tokens as they are written, NULL in padding; or NULL */
     att_node *word_features;  /* [W,F] features beside the embeddings, and [B,S] the row of each */
     const int32_t *word_rows; /* token, set by sentence encoders; or NULL */
@@ -203,9 +205,22 @@ att_node *att_sources_concat_features(att_tape *tape, const att_sources *sources
 /* The sources of a training batch, borrowed. */
 att_sources att_batch_sources(const att_batch *batch);
 
+/* The tokens that a model may copy (copying.h). */
+typedef struct att_copy_index {
+    int64_t sources, length; /* B, S */
+    int64_t vocab_size;      /* V, of the target vocabulary */
+    int64_t extended_size;   /* V, or as many more as the source with most tokens of its own has */
+    int32_t *ids;            /* [B,S] of the extended vocabulary, below 0 in padding */
+    int32_t *first;          /* [B,S] the first token of the source with the same id */
+} att_copy_index;
+
 /* The result of one step, borrowed until the next call. */
 typedef struct att_decoder_output {
-    const float *log_probs; /* [rows,V] */
+    const float *log_probs; /* [rows,V]; of a model that copies [rows,extended_size], -INFINITY for
+                               the tokens of other sources */
+    const float *copied;    /* [rows,S] the part of copying in the probability of each source token
+                               as the next token; NULL: the model does not copy */
+    const int64_t *sources; /* [rows] the source of each row, with `copied` */
     const float *attention; /* [rows,maps,S]; NULL: the model has none, or it was not asked for */
     int64_t attention_maps; /* layers of cross attention times heads, a layer's heads together */
     int64_t heads;          /* of each layer; 1 map and 1 head for an RNN */
@@ -221,9 +236,10 @@ void att_decoder_free(att_decoder *decoder);
  * not finite, err->line is that row, from 1 (layer_check.h); likewise in a step. */
 att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err);
 
-/* Feeds one token per row (first ATT_ID_BOS) and computes the log-probabilities of the next. Row r
- * continues row order[r] of the step before (at the first step: source order[r]), so that
- * hypotheses are dropped, forked and reordered; NULL: row r continues row r. */
+/* Feeds one token per row (first ATT_ID_BOS; of the extended vocabulary, where the model copies)
+ * and computes the log-probabilities of the next. Row r continues row order[r] of the step before
+ * (at the first step: source order[r]), so that hypotheses are dropped, forked and reordered; NULL:
+ * row r continues row r. */
 att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                             const int64_t *order, att_decoder_output *out, att_error *err);
 
@@ -237,6 +253,7 @@ struct att_decoder {
     att_tape *tape;
     bool want_attention; /* steps compute attention weights; set it before the start */
     bool uncalibrated;   /* of a classifier: temperature 1; set it before the start */
+    att_copy_index copy; /* of the sources; all-zero: the model does not copy */
     void *state;         /* of the architecture */
 };
 

@@ -51,6 +51,7 @@ static att_status check(const att_settings *settings, att_error *err)
         settings->attention == ATT_MECHANISM_LOCAL)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "attention local needs a source sequence, and images have none");
+    ATT_TRY(att_settings_check_copying(settings, err));
     if (settings->attention == ATT_MECHANISM_LOCATION && settings->max_length < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "attention location needs max-length, the number of learned positions");
@@ -103,6 +104,8 @@ static att_status build(att_model *model, att_error *err)
     build_decoder(parts, &builder, (att_rnn_cell)settings->rnn_cell);
     att_decoder_attention_build(&parts->attention, &builder, settings);
     build_output(parts, &builder, settings->tie_embeddings != ATT_TIE_NO, targets);
+    if (att_settings_copies(settings))
+        att_copy_layer_build(&parts->copy, &builder, parts->readout_size, false);
     model->network = parts;
     return builder.status;
 }

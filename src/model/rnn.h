@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "model/log_softmax.h"
 #include "model/rnn_encoder.h"
+#include "nn/copy_layer.h"
 #include "nn/image_embedding.h"
 #include "nn/decoder_attention.h"
 #include "nn/multihead_attention.h"
@@ -48,6 +49,7 @@ typedef struct att_rnn_network {
     int projection_w; /* [N,R] where the readout is the state in another size; or none */
     int output_w;     /* [R,V], or none: the target embedding */
     int output_b;     /* [V] */
+    att_copy_layer copy;
 } att_rnn_network;
 
 /* A decoder run: its inputs and its state. */
@@ -61,6 +63,7 @@ struct att_rnn_decoder {
     bool want_attention;
     const att_loss_options *loss_options; /* for scheduled sampling; NULL: none */
     const int64_t *pair_index;            /* [B] random streams of scheduled sampling */
+    const att_copy_index *copy;           /* of the sources; NULL: the model does not copy */
 
     att_node *state[ATT_MAX_RNN_LAYERS]; /* [B, states N] */
     att_node *readout;                   /* [B,1,R] of the step before; NULL: zeros */
@@ -80,6 +83,11 @@ void att_rnn_build_image_embedding(att_rnn_network *parts, att_param_builder *bu
 
 /* Runs `count` steps on tokens [B,count]: readouts [B,count,R]. */
 att_node *att_rnn_decoder_run(att_rnn_decoder *pass, const int32_t *tokens, int64_t count);
+
+/* What the loss and the log-probabilities of a model that copies are computed from, of the steps
+ * just taken: their logits and readouts. */
+att_copy_inputs att_rnn_decoder_copy_inputs(const att_rnn_decoder *pass, att_node *logits,
+                                            att_node *readouts);
 
 /* The logits of the next tokens, [B,count,V], from the readouts of steps that began at `first`. */
 att_node *att_rnn_decoder_logits(const att_rnn_decoder *pass, att_node *readouts, int64_t first);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "model/copying.h"
 #include "model/layer_check.h"
 
 #include <assert.h>
@@ -203,7 +204,12 @@ att_status att_rnn_decoder_step(att_decoder *decoder, int64_t rows, const int32_
         restore_decoder(&pass, s, from);
     att_node *readout = att_rnn_decoder_run(&pass, tokens, 1);
     att_node *scores = att_rnn_decoder_logits(&pass, readout, pass.position - 1);
-    out->log_probs = att_log_softmax(decoder->tape, scores);
+    if (pass.network->copy.enabled) {
+        const att_copy_inputs in = att_rnn_decoder_copy_inputs(&pass, scores, readout);
+        att_copy_output(decoder->tape, &in, &decoder->copy, s->source_of, out);
+    } else {
+        out->log_probs = att_log_softmax(decoder->tape, scores);
+    }
     out->attention = pass.want_attention && pass.attention ? pass.attention->value : NULL;
     out->attention_maps = out->heads = 1;
     ATT_TRY(att_tape_status(decoder->tape, err));

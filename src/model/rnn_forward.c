@@ -4,6 +4,7 @@
 #include "model/rnn.h"
 
 #include "base/random.h"
+#include "model/copying.h"
 
 #include <string.h>
 
@@ -101,6 +102,26 @@ static bool needs_single_steps(const att_rnn_decoder *pass)
     return samples || parts->readout_at_input || (parts->context_at_input && parts->has_attention);
 }
 
+/* The most probable token of each row after a step, as the decoder reads it; NULL on failure. */
+static const int32_t *predict_tokens(const att_rnn_decoder *pass, att_node *readout)
+{
+    att_tape *tape = pass->tape;
+    att_node *scores = att_rnn_decoder_logits(pass, readout, pass->position - 1);
+    int64_t *rows = att_tape_alloc(tape, pass->rows, sizeof *rows);
+    int32_t *best = att_tape_alloc(tape, pass->rows, sizeof *best);
+    if (!scores || !rows || !best)
+        return NULL;
+    for (int64_t r = 0; r < pass->rows; r++) {
+        rows[r] = r;
+        best[r] = att_argmax(scores->value + r * scores->shape[2], scores->shape[2]);
+    }
+    if (!pass->copy)
+        return best;
+    const att_copy_inputs in = att_rnn_decoder_copy_inputs(pass, scores, readout);
+    const int32_t *copied = att_copy_argmax(tape, &in, pass->copy, rows);
+    return copied ? att_copy_decoder_input(tape, pass->copy, copied, pass->rows) : NULL;
+}
+
 /* Scheduled sampling (Bengio et al. 2015): replaces tokens [B] of this step by the model's
  * predictions of the step before, each with the given probability. The random numbers depend on the
  * pair, not on the batch. */
@@ -109,16 +130,15 @@ static void apply_scheduled_sampling(att_rnn_decoder *pass, int32_t *tokens, att
     const att_loss_options *options = pass->loss_options;
     if (!options || !(options->scheduled_sampling > 0) || !readout)
         return;
-    att_node *scores = att_rnn_decoder_logits(pass, readout, pass->position - 1);
-    if (!scores)
+    const int32_t *predicted = predict_tokens(pass, readout);
+    if (!predicted)
         return;
-    int64_t vocabulary = scores->shape[2];
     uint64_t stream = 0x6f776e0000000000u + options->step; /* "own" */
     for (int64_t r = 0; r < pass->rows; r++) {
         uint64_t index = ((uint64_t)pass->pair_index[r] << 24) + (uint64_t)pass->position;
         if (tokens[r] != ATT_ID_PAD &&
             att_random_float(options->seed, stream, index) < options->scheduled_sampling)
-            tokens[r] = att_argmax(scores->value + r * vocabulary, vocabulary);
+            tokens[r] = predicted[r];
     }
 }
 
@@ -161,6 +181,16 @@ att_node *att_rnn_decoder_run(att_rnn_decoder *pass, const int32_t *tokens, int6
     if (count > 1 && needs_single_steps(pass))
         return run_step_by_step(pass, tokens, count);
     return run_steps(pass, tokens, count);
+}
+
+att_copy_inputs att_rnn_decoder_copy_inputs(const att_rnn_decoder *pass, att_node *logits,
+                                            att_node *readouts)
+{
+    return (att_copy_inputs){
+        .logits = logits,
+        .gate = att_copy_layer_gate(&pass->network->copy, pass->tape, readouts),
+        .weights = pass->attention,
+    };
 }
 
 att_node *att_rnn_decoder_logits(const att_rnn_decoder *pass, att_node *readouts, int64_t first)

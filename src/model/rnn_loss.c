@@ -1,6 +1,8 @@
 /* The loss of RNN models with teacher forcing, and truncated BPTT for language models. */
 #include "model/rnn.h"
 
+#include "model/copying.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -16,6 +18,50 @@ static void accumulate_loss(att_loss_result *result, const att_batch *batch, con
         att_loss_result_add(result, i / batch->target_length, losses[i], target,
                             att_argmax(scores->value + i * vocabulary, vocabulary) == target);
     }
+}
+
+/* The same for a model that copies, whose predictions are known. */
+static void accumulate_copy_loss(att_loss_result *result, const att_batch *batch,
+                                 const float *losses, const bool *predicted)
+{
+    for (int64_t i = 0; i < batch->rows * batch->target_length; i++)
+        if (batch->target_out[i] >= 0)
+            att_loss_result_add(result, i / batch->target_length, losses[i], batch->target_out[i],
+                                predicted[i]);
+}
+
+static att_node *copy_loss(const att_rnn_decoder *pass, att_node *scores, att_node *readouts,
+                           const att_batch *batch, float label_smoothing, att_loss_result *result)
+{
+    att_tape *tape = pass->tape;
+    int64_t cells = batch->rows * batch->target_length;
+    int64_t *source_of = att_tape_alloc(tape, cells, sizeof *source_of);
+    float *losses = att_tape_alloc(tape, cells, sizeof *losses);
+    bool *predicted = att_tape_alloc(tape, cells, sizeof *predicted);
+    if (!pass->copy || !source_of || !losses || !predicted)
+        return NULL;
+    for (int64_t i = 0; i < cells; i++)
+        source_of[i] = i / batch->target_length;
+    const att_copy_inputs in = att_rnn_decoder_copy_inputs(pass, scores, readouts);
+    att_node *loss = att_copy_loss(tape, &in, pass->copy, source_of, batch->target_out,
+                                   label_smoothing, losses, result ? predicted : NULL);
+    if (loss && result && att_tape_status(tape, NULL) == ATT_OK)
+        accumulate_copy_loss(result, batch, losses, predicted);
+    return loss;
+}
+
+static att_node *generation_loss(const att_rnn_decoder *pass, att_node *scores,
+                                 const att_batch *batch, float label_smoothing,
+                                 att_loss_result *result)
+{
+    float *losses = att_tape_alloc(pass->tape, batch->rows * batch->target_length, sizeof *losses);
+    if (!losses)
+        return NULL;
+    att_node *loss =
+        att_cross_entropy(pass->tape, scores, batch->target_out, label_smoothing, losses);
+    if (loss && result)
+        accumulate_loss(result, batch, scores, losses);
+    return loss;
 }
 
 /* Guided alignment: attention is trained on the given alignments directly. */
@@ -80,6 +126,8 @@ att_node *att_rnn_network_loss(const att_model *model, att_tape *tape, const att
                              .pair_index = batch->pair_index };
     const att_sources sources = att_batch_sources(batch);
     att_carried_state *carried = options ? options->carried_state : NULL;
+    if (pass.network->copy.enabled)
+        pass.copy = att_copy_index_on_tape(tape, model, &sources);
     pass.network->encode(&pass, &sources);
     if (carried && batch->continues_previous)
         load_carried_state(&pass, carried);
@@ -87,12 +135,9 @@ att_node *att_rnn_network_loss(const att_model *model, att_tape *tape, const att
     if (carried)
         save_carried_state(&pass, carried);
     att_node *scores = att_rnn_decoder_logits(&pass, readouts, 0);
-    float *losses = att_tape_alloc(tape, batch->rows * batch->target_length, sizeof *losses);
-    if (!losses)
-        return NULL;
-    att_node *loss = att_cross_entropy(tape, scores, batch->target_out,
-                                       options ? options->label_smoothing : 0, losses);
-    if (loss && result)
-        accumulate_loss(result, batch, scores, losses);
+    float label_smoothing = options ? options->label_smoothing : 0;
+    att_node *loss = pass.network->copy.enabled
+                         ? copy_loss(&pass, scores, readouts, batch, label_smoothing, result)
+                         : generation_loss(&pass, scores, batch, label_smoothing, result);
     return add_alignment_loss(&pass, batch, loss);
 }

@@ -220,6 +220,8 @@ static att_status build(att_model *model, att_error *err)
     build_final_norm(&parts->encoder_norm, &builder, settings, "encoder.norm");
     build_final_norm(&parts->decoder_norm, &builder, settings, "decoder.norm");
     build_output(parts, &builder, settings, targets);
+    if (att_settings_copies(settings))
+        att_copy_layer_build(&parts->copy, &builder, parts->hidden_size, true);
     model->network = parts;
     return builder.status;
 }

@@ -13,6 +13,7 @@
 
 #include "model/model.h"
 #include "model/kv_cache.h"
+#include "nn/copy_layer.h"
 #include "nn/embedding.h"
 #include "nn/image_embedding.h"
 #include "nn/transformer_layer.h"
@@ -37,6 +38,7 @@ typedef struct att_transformer_network {
     att_norm_layer encoder_norm, decoder_norm; /* the final norms of a pre-norm Transformer */
     int output_w;                              /* [D,V], or none: the target embedding */
     int output_b;                              /* [V], or none */
+    att_copy_layer copy;
 } att_transformer_network;
 
 /* Checks the settings of Transformer layers. */
@@ -75,8 +77,11 @@ struct att_transformer_pass {
     att_node *cross_kv[ATT_MAX_TRANSFORMER_LAYERS]; /* [1,S,2 G K] keys and values of the sources,
                                                        by layer */
     int64_t source_count;
-    const int64_t *source_offsets; /* [sources + 1] */
-    const int64_t *query_offsets;  /* [sources + 1] decoder rows of each source */
+    const int64_t *source_offsets;          /* [sources + 1] */
+    att_node *copy_keys;                    /* [B,S,D] padded, of a model that copies; else NULL */
+    const int64_t *source_lengths;          /* [B], with copy_keys */
+    const int64_t *query_offsets;           /* [sources + 1] decoder rows of each source */
+    const att_rows_by_source *grouped_rows; /* the same rows, in decoding */
 
     /* Decoding: one token per row. */
     att_kv_cache *kv_cache;     /* NULL: the whole sequence at once (training) */
@@ -106,6 +111,13 @@ att_node *att_transformer_decode(att_transformer_pass *pass, const att_packed_se
 /* The output layer for x [1,N,D]. */
 att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pass *pass,
                                                        att_node *x);
+
+/* What the loss and the log-probabilities of a model that copies are computed from, for decoder
+ * states x [1,N,D]. `targets` are the sequences of a loss; NULL: one token per row, whose sources
+ * `grouped` has. */
+att_copy_inputs att_transformer_copy_inputs(const att_transformer_pass *pass, att_node *x,
+                                            const att_packed_sequences *targets,
+                                            const att_rows_by_source *grouped);
 
 att_node *att_transformer_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                                const att_loss_options *options, att_loss_result *result);

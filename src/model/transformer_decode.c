@@ -5,6 +5,7 @@
  * A language model has a limited context, and a text may be longer. When the context is full, the
  * rows start again with the last half of it: so a token costs at most two steps on average, however
  * long the text, and positions stay in the range that was trained. */
+#include "model/copying.h"
 #include "model/layer_check.h"
 #include "model/log_softmax.h"
 #include "model/transformer.h"
@@ -23,8 +24,11 @@ typedef struct transformer_decoder_state {
 
     float *cross_kv[ATT_MAX_TRANSFORMER_LAYERS]; /* [tokens of all sources][kv_width] */
     size_t cross_kv_capacity;                    /* floats of each */
-    int64_t *offsets;                            /* [sources + 1] */
-    size_t offset_capacity;
+    float *copy_keys;                            /* [sources,S,D] of a model that copies */
+    size_t copy_key_capacity;
+    int64_t *offsets;        /* [sources + 1] */
+    int64_t *source_lengths; /* [sources], with copy_keys */
+    size_t offset_capacity, length_capacity;
     int64_t *source_of, *previous_source_of; /* [rows] of this step and the one before */
     size_t row_capacity;
 
@@ -51,7 +55,9 @@ void att_transformer_close(att_decoder *decoder)
     att_kv_cache_free(s->kv_cache);
     for (int i = 0; i < ATT_MAX_TRANSFORMER_LAYERS; i++)
         att_free(s->cross_kv[i]);
+    att_free(s->copy_keys);
     att_free(s->offsets);
+    att_free(s->source_lengths);
     att_free(s->source_of);
     att_free(s->previous_source_of);
     att_free(s->context_tokens);
@@ -113,12 +119,27 @@ static att_status save_cross_kv(transformer_decoder_state *s, const att_transfor
     return ATT_OK;
 }
 
+static att_status save_copy_keys(transformer_decoder_state *s, const att_transformer_pass *pass,
+                                 att_error *err)
+{
+    if (!pass->copy_keys)
+        return ATT_OK;
+    size_t floats = (size_t)pass->copy_keys->count, sources = (size_t)pass->source_count;
+    if (!reserve_array(&s->copy_keys, &s->copy_key_capacity, floats, sizeof(float)) ||
+        !reserve_array(&s->source_lengths, &s->length_capacity, sources, sizeof(int64_t)))
+        return att_fail_memory(err);
+    memcpy(s->copy_keys, pass->copy_keys->value, floats * sizeof(float));
+    memcpy(s->source_lengths, pass->source_lengths, sources * sizeof(int64_t));
+    return ATT_OK;
+}
+
 static att_status encode_sources(att_decoder *decoder, const att_sources *sources, att_error *err)
 {
     att_transformer_pass pass = { .network = decoder->model->network, .tape = decoder->tape };
     pass.network->encode(&pass, sources);
     ATT_TRY(att_tape_status(decoder->tape, err));
     ATT_TRY(att_layer_check_encoded(decoder->tape, sources, err));
+    ATT_TRY(save_copy_keys(decoder->state, &pass, err));
     return save_cross_kv(decoder->state, &pass, err);
 }
 
@@ -158,6 +179,7 @@ static void group_rows_by_source(const transformer_decoder_state *s, att_transfo
         att_rows_by_source_make(pass->tape, s->sources, s->rows, s->source_of);
     if (!grouped)
         return;
+    pass->grouped_rows = grouped;
     pass->query_offsets = grouped->offsets;
     pass->row_order = grouped->in_order ? NULL : grouped->order;
     pass->row_restore = grouped->in_order ? NULL : grouped->place;
@@ -226,6 +248,11 @@ static att_node *run_tokens(att_decoder *decoder, att_transformer_pass *pass, co
         group_rows_by_source(s, pass);
         for (int i = 0; i < pass->network->decoder_layers; i++)
             pass->cross_kv[i] = att_tape_input_view(tape, 3, shape, s->cross_kv[i]);
+        if (pass->network->copy.enabled) {
+            const int64_t padded[] = { s->sources, s->length, pass->network->hidden_size };
+            pass->copy_keys = att_tape_input_view(tape, 3, padded, s->copy_keys);
+            pass->source_lengths = s->source_lengths;
+        }
     }
     return att_transformer_decode(pass, pack_single_tokens(tape, s->rows, tokens, position));
 }
@@ -305,6 +332,21 @@ static att_status append_context(att_decoder *decoder, int64_t rows, const int32
     return ATT_OK;
 }
 
+static void set_log_probs(att_decoder *decoder, const att_transformer_pass *pass, att_node *x,
+                          att_decoder_output *out)
+{
+    const transformer_decoder_state *s = decoder->state;
+    att_tape *tape = decoder->tape;
+    if (pass->network->copy.enabled) {
+        const att_copy_inputs in = att_transformer_copy_inputs(pass, x, NULL, pass->grouped_rows);
+        att_copy_output(tape, &in, &decoder->copy, s->source_of, out);
+        return;
+    }
+    const att_linear_cross_entropy_inputs output = att_transformer_output(pass, x);
+    out->log_probs = att_log_softmax(
+        tape, att_linear(tape, x, output.w, output.bias, ATT_ACTIVATION_NONE, output.transposed));
+}
+
 att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                                 const int64_t *order, att_decoder_output *out, att_error *err)
 {
@@ -318,10 +360,7 @@ att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_
     s->rows = rows;
     ATT_TRY(att_kv_cache_advance(s->kv_cache, rows, order, err));
     att_node *x = run_tokens(decoder, &pass, tokens);
-    const att_linear_cross_entropy_inputs output = att_transformer_output(&pass, x);
-    out->log_probs =
-        att_log_softmax(decoder->tape, att_linear(decoder->tape, x, output.w, output.bias,
-                                                  ATT_ACTIVATION_NONE, output.transposed));
+    set_log_probs(decoder, &pass, x, out);
     out->attention_maps = parts->heads * parts->decoder_layers;
     out->heads = parts->heads;
     out->attention = pass.want_attention && parts->has_encoder ? copy_attention(s, &pass) : NULL;

@@ -2,6 +2,8 @@
  * token, with a KV cache) pass the same code, except for where keys and values come from. */
 #include "model/transformer.h"
 
+#include "base/minmax.h"
+
 const att_packed_sequences *att_packed_sequences_new(att_tape *tape, int64_t rows, int64_t length,
                                                      const int64_t *lengths, const int32_t *ids)
 {
@@ -95,11 +97,34 @@ void att_transformer_encode_packed(att_transformer_pass *pass, const att_packed_
         project_cross_kv(pass, att_transformer_run_encoder(pass, sources));
 }
 
+/* Packed rows x [1,N,D] as [sequences,length,D], zeros in padding. */
+static att_node *pad_sequences(att_tape *tape, att_node *x, const att_packed_sequences *from,
+                               int64_t length)
+{
+    int32_t *rows = att_tape_alloc(tape, from->sequences * length, sizeof *rows);
+    if (!x || !rows)
+        return NULL;
+    for (int64_t r = 0; r < from->sequences; r++)
+        for (int64_t t = 0; t < length; t++)
+            rows[r * length + t] =
+                t < from->offsets[r + 1] - from->offsets[r] ? (int32_t)(from->offsets[r] + t) : -1;
+    att_node *table = att_reshape(tape, x, 2, &x->shape[1]);
+    return att_embedding_lookup(tape, table, from->sequences, length, rows);
+}
+
 void att_transformer_encode_tokens(att_transformer_pass *pass, const att_sources *sources)
 {
-    att_transformer_encode_packed(pass, att_packed_sequences_new(pass->tape, sources->rows,
-                                                                 sources->length, sources->lengths,
-                                                                 sources->ids));
+    const att_packed_sequences *packed = att_packed_sequences_new(
+        pass->tape, sources->rows, sources->length, sources->lengths, sources->ids);
+    att_node *x = att_transformer_run_encoder(pass, packed);
+    if (!x)
+        return;
+    project_cross_kv(pass, x);
+    if (!pass->network->copy.enabled)
+        return;
+    pass->source_lengths = sources->lengths;
+    pass->copy_keys = att_copy_layer_keys(&pass->network->copy, pass->tape,
+                                          pad_sequences(pass->tape, x, packed, sources->length));
 }
 
 /* An image is a sequence of cells. */
@@ -199,6 +224,55 @@ att_node *att_transformer_decode(att_transformer_pass *pass, const att_packed_se
     }
     x = att_norm_layer_run(&parts->decoder_norm, pass->tape, x);
     return att_tape_name_layer(pass->tape, x, "decoder norm", 0);
+}
+
+/* Rows of the padded weights [sequences,length,S] as packed rows [1,N,S]. */
+static att_node *pack_weights(att_tape *tape, att_node *weights, const att_packed_sequences *to)
+{
+    int32_t *rows = att_tape_alloc(tape, to->tokens, sizeof *rows);
+    if (!weights || !rows)
+        return NULL;
+    for (int64_t r = 0; r < to->sequences; r++)
+        for (int64_t i = to->offsets[r]; i < to->offsets[r + 1]; i++)
+            rows[i] = (int32_t)(r * weights->shape[1] + i - to->offsets[r]);
+    const int64_t flat[] = { weights->shape[0] * weights->shape[1], weights->shape[2] };
+    return att_embedding_lookup(tape, att_reshape(tape, weights, 2, flat), 1, to->tokens, rows);
+}
+
+/* The weights of the copy head for the targets of a loss, [1,N,S]. */
+static att_node *copy_weights(const att_transformer_pass *pass, att_node *x,
+                              const att_packed_sequences *targets)
+{
+    int64_t longest = 0;
+    for (int64_t r = 0; r < targets->sequences; r++)
+        longest = att_max_i64(longest, targets->offsets[r + 1] - targets->offsets[r]);
+    att_node *padded = pad_sequences(pass->tape, x, targets, longest);
+    return pack_weights(pass->tape,
+                        att_copy_layer_weights(&pass->network->copy, pass->tape, padded,
+                                               pass->copy_keys, pass->source_lengths, NULL),
+                        targets);
+}
+
+att_copy_inputs att_transformer_copy_inputs(const att_transformer_pass *pass, att_node *x,
+                                            const att_packed_sequences *targets,
+                                            const att_rows_by_source *grouped)
+{
+    const att_copy_layer *copy = &pass->network->copy;
+    const att_linear_cross_entropy_inputs output = att_transformer_output(pass, x);
+    att_copy_inputs in = { .logits = att_linear(pass->tape, x, output.w, output.bias,
+                                                ATT_ACTIVATION_NONE, output.transposed),
+                           .gate = att_copy_layer_gate(copy, pass->tape, x) };
+    if (!x)
+        return in;
+    att_tape_name_layer(pass->tape, in.logits, "output layer", 0);
+    if (targets)
+        in.weights = copy_weights(pass, x, targets);
+    else
+        in.weights = att_copy_layer_weights(
+            copy, pass->tape,
+            att_reshape(pass->tape, x, 3, (int64_t[]){ x->shape[1], 1, x->shape[2] }),
+            pass->copy_keys, pass->source_lengths, grouped);
+    return in;
 }
 
 att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pass *pass,

@@ -59,6 +59,7 @@ void att_decoder_attention_build(att_decoder_attention *out, att_param_builder *
         .max_source_length =
             settings->attention == ATT_MECHANISM_LOCATION ? settings->max_length : 0,
         .guided_alignment = settings->guided_alignment != NULL,
+        .copies = att_settings_copies(settings),
         .key_projection = NO,
         .w = NO,
         .u = NO,
@@ -151,8 +152,8 @@ static void run_attention(const att_decoder_attention *attention, att_tape *tape
                           const att_memory *memory, att_node *query, att_node *bias,
                           att_decoder_attention_step *step)
 {
-    bool weights_are_node =
-        attention->guided_alignment || attention->mechanism == ATT_MECHANISM_COVERAGE;
+    bool weights_are_node = attention->guided_alignment || attention->copies ||
+                            attention->mechanism == ATT_MECHANISM_COVERAGE;
     const att_attention_options options = { .size = sizeof(att_attention_options),
                                             .score = mechanisms[attention->mechanism].score,
                                             .normalizer = attention->normalizer,

@@ -20,6 +20,7 @@ typedef struct att_decoder_attention {
     float window;              /* standard deviation of the window, in source tokens */
     int64_t max_source_length; /* source positions that the location score has; 0: any number */
     bool guided_alignment;     /* a loss acts on the weights, so that they are a node of the tape */
+    bool copies;               /* so it does where tokens are copied by them */
 } att_decoder_attention;
 
 /* Adds its parameters, named "attention.…", by the settings. */
@@ -43,7 +44,7 @@ typedef struct att_decoder_attention_step {
     att_node *coverage; /* in, out: [rows,S] sum of the weights so far; NULL: none yet */
     att_node *context;  /* out: [rows,T,N] */
     att_node *weights;  /* out: [rows,T,S], NULL unless wanted; with a gradient under guided
-                           alignment */
+                           alignment and where they copy */
 } att_decoder_attention_step;
 
 /* Attends with queries [rows,T,N]. T must be 1 where memory->rows_by_source is given. */

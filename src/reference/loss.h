@@ -1,4 +1,5 @@
-/* Losses in double precision, in nats: cross-entropy with label smoothing, and guided alignment. */
+/* Losses in double precision, in nats: cross-entropy with label smoothing, guided alignment, and
+ * the cross-entropy of a pointer-generator. */
 #ifndef ATT_REFERENCE_LOSS_H
 #define ATT_REFERENCE_LOSS_H
 
@@ -15,5 +16,26 @@ double att_reference_cross_entropy(const double *logits, int64_t classes, int64_
 
 /* -log of the attention weight at the key that the alignment names. */
 double att_reference_guided_alignment(const double *weights, int64_t key);
+
+/* One row of a pointer-generator (See et al. 2017), which generates a token or copies a token of
+ * the source: P(y) = g P_vocab(y) + (1 - g) Σ weights_j over the source tokens j with the id of y.
+ */
+typedef struct att_reference_copy_row {
+    const double *logits; /* [classes] of P_vocab */
+    int64_t classes;
+    double gate;            /* g = sigmoid(gate) */
+    const double *weights;  /* [keys] attention weights of the source tokens */
+    const int32_t *key_ids; /* [keys] their ids; from `classes` on: tokens that P_vocab lacks */
+    int64_t keys;
+} att_reference_copy_row;
+
+/* The weight of a source token that can be copied counts as at least this: softmax may round to 0,
+ * and sparsemax yields zeros, and the logarithm of 0 is infinite. */
+#define ATT_COPY_MIN_WEIGHT 1e-9
+
+/* -log P(target). Label smoothing is that of P_vocab alone, for which each of its classes is as
+ * good a target as any other: (1 - s) (-log P(target)) + s mean_j (-log P_vocab(j)). */
+double att_reference_copy_cross_entropy(const att_reference_copy_row *row, int64_t target,
+                                        double label_smoothing);
 
 #endif

@@ -175,6 +175,29 @@ bool att_map_shrink(att_map *out, const att_map *map, int64_t max_queries, int64
     return true;
 }
 
+bool att_map_mark_labels(att_map *out, const att_map *map, att_arena *arena)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; map->marked && i < map->queries; i++)
+        count += map->marked[i] != 0;
+    *out = *map;
+    out->marked = NULL;
+    if (count == 0)
+        return true;
+    char number[ATT_LABEL_SIZE];
+    const char **labels = att_arena_alloc(arena, (size_t)map->queries, sizeof *labels);
+    for (int64_t i = 0; labels && i < map->queries; i++) {
+        labels[i] = att_arena_printf(arena, "%s%s", att_map_label(map->query_labels, i, number),
+                                     map->marked[i] ? "*" : "");
+        if (!labels[i])
+            return false;
+    }
+    out->query_labels = labels;
+    out->query_name = att_arena_printf(arena, "%s (* %s)", att_map_query_name(map),
+                                       map->mark_name ? map->mark_name : "marked");
+    return labels && out->query_name;
+}
+
 att_map att_map_panel(const att_map *map, int64_t index)
 {
     att_map one = *map;
@@ -251,6 +274,12 @@ att_status att_map_render(att_string *out, const att_map *map, const att_render_
                         "head %" PRId64 " is out of range: the map has %" PRId64, resolved.head,
                         map->panels);
     const att_map shown = resolved.head > 0 ? att_map_panel(map, resolved.head - 1) : *map;
-    return (resolved.format == ATT_FORMAT_SVG ? att_map_svg : att_map_text)(out, &shown, &resolved,
-                                                                            err);
+    att_arena arena = { 0 };
+    att_map marked;
+    att_status status = !att_map_mark_labels(&marked, &shown, &arena) ? att_fail_memory(err)
+                        : resolved.format == ATT_FORMAT_SVG
+                            ? att_map_svg(out, &marked, &resolved, err)
+                            : att_map_text(out, &marked, &resolved, err);
+    att_arena_free(&arena);
+    return status;
 }

@@ -45,6 +45,11 @@ const char *att_map_key_name(const att_map *map);
 bool att_map_shrink(att_map *out, const att_map *map, int64_t max_queries, int64_t max_keys,
                     att_arena *arena);
 
+/* The map with a star after the labels of marked queries, and its meaning after the name of the
+ * axis. *out is allocated in the arena, or is the map itself if none is marked. False when memory
+ * is out. */
+bool att_map_mark_labels(att_map *out, const att_map *map, att_arena *arena);
+
 /* One panel, or one query of all panels, as a map; `index` is from 0. */
 att_map att_map_panel(const att_map *map, int64_t index);
 bool att_map_query(att_map *out, const att_map *map, int64_t index, att_arena *arena);

@@ -178,6 +178,23 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
     return ATT_OK;
 }
 
+att_status att_settings_check_copying(const att_settings *settings, att_error *err)
+{
+    if (!att_settings_copies(settings) || settings->architecture != ATT_ARCHITECTURE_RNN)
+        return ATT_OK;
+    const char *attention = choice_of(settings, "attention");
+    const char *normalizer = choice_of(settings, "normalizer");
+    if (!is_among(attention, ATTENTION_MECHANISMS))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "copy contradicts attention %s: there are no attention weights to copy by",
+                        attention);
+    if (!is_among(normalizer, "softmax mean sparsemax entmax"))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "copy contradicts normalizer %s: its weights do not add up to 1",
+                        normalizer);
+    return ATT_OK;
+}
+
 static att_status check_architecture(const att_settings *settings, att_error *err)
 {
     att_model_type type = att_settings_model_type(settings);
@@ -196,6 +213,7 @@ static att_status check_architecture(const att_settings *settings, att_error *er
     if (settings->vectors && settings->tie_embeddings == ATT_TIE_ALL)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "vectors contradicts tie-embeddings all: they are for the source alone");
+    ATT_TRY(att_settings_check_copying(settings, err));
     if (settings->crf && settings->label_smoothing > 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "label-smoothing contradicts crf: it smooths single labels");

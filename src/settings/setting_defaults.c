@@ -1,7 +1,7 @@
 /* Conditional defaults: values that replace the defaults of setting_specs.c, depending on the task,
- * the architecture, the preset and the optimizer. att_settings_apply_defaults() goes through the
- * rows in order: a later row wins, and what a row for a task sets (such as the architecture) counts
- * for the rows after it. */
+ * the architecture, the preset, the optimizer and copying. att_settings_apply_defaults() goes
+ * through the rows in order: a later row wins, and what a row for a task sets (such as the
+ * architecture) counts for the rows after it. */
 #include "settings/setting_specs.h"
 
 #include "base/minmax.h"
@@ -51,6 +51,11 @@
 #define LM(key, value) WHEN("task", "lm", key, value)
 #define LM_TRANSFORMER(key, value)                                                                 \
     WHEN("task", "lm", key, value, .and_key = "architecture", .and_value = "transformer")
+
+/* Copying: a model learns to copy unknown tokens if some are unknown in training. Subwords never
+ * are. */
+#define COPY(key, value, ...) WHEN("copy", "yes", key, value, ##__VA_ARGS__)
+
 /* Captions: as in docs/recipes.md. Synthetic shapes are small images, encoded by convolutions. */
 #define CAPTION(key, value) WHEN("task", "caption", key, value)
 #define SHAPES(key, value)  WHEN("task", "shapes", key, value)
@@ -157,6 +162,9 @@ const att_conditional_default att_conditional_defaults[] = {
     WHEN("optimizer", "adamw", "weight-decay", "0.01"),
     WHEN("optimizer", "adadelta", "learning-rate", "1"),
     WHEN("optimizer", "adadelta", "epsilon", "1e-6"),
+    COPY("word-dropout", "0.1"),
+    COPY("word-dropout", "0", .and_key = "source-tokens", .and_value = "bpe"),
+    COPY("word-dropout", "0", .and_key = "source-tokens", .and_value = "byte"),
 };
 
 const size_t att_conditional_default_count = ATT_COUNT(att_conditional_defaults);

@@ -34,8 +34,10 @@
 #define SCOPE_IMAGE              ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
 #define SCOPE_IMAGE_RNN          ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
 #define SCOPE_WORD_DROPOUT                                                                         \
-    ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+    ATT_TASKS_SEQ2SEQ | ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER | ATT_TASKS_IMAGE,                 \
+        ATT_ARCHITECTURES_ALL
 #define SCOPE_LABELS        ATT_TASKS_CLASSIFIER | ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
+#define SCOPE_COPY          ATT_TASKS_SEQ2SEQ, ATT_ARCHITECTURES_ALL
 #define SCOPE_TAGGER        ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
 #define SCOPE_SOURCE_TOKENS ATT_TASKS_PAIR_FILES | ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
 #define SCOPE_BPE           ATT_TASKS_FROM_FILES & ~ATT_TASKS_TAGGER, ATT_ARCHITECTURES_ALL
@@ -235,6 +237,9 @@ const att_setting_spec att_setting_specs[] = {
          "word vectors for the embedding of source words, as text of word2vec, GloVe or fastText"),
     FLAG("model", "vectors-tune", vectors_tune, TSV_FILES, "yes",
          "train the embedding of --vectors too; no: it stays as it is"),
+    FLAG("model", "copy", copy, COPY, "no",
+         "pointer-generator: copy tokens of the source by attention weights, also tokens that the "
+         "vocabulary lacks"),
     REAL("model", "init-range", init_range, ALL, "0", 0, 10, "X",
          "initialize weights uniformly in [-X, X]; 0: Xavier (Glorot) by the size of each matrix"),
     TEXT("model", "init-from", init_from, ALL, NULL, "MODEL",
@@ -318,7 +323,9 @@ const att_setting_spec att_setting_specs[] = {
 
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),
     REAL("regularization", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",
-         "probability of replacing an input token by the unknown token during training"),
+         "probability of replacing an input token by the unknown token during training; with copy "
+         "on "
+         "both sides, and 0.1 by default"),
     REAL("regularization", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
          "label smoothing: probability mass spread over all tokens"),
     REAL("regularization", "scheduled-sampling", scheduled_sampling, SCHEDULED_SAMPLING, "0", 0, 1,

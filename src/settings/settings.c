@@ -41,6 +41,11 @@ att_model_type att_settings_model_type(const att_settings *settings)
     return att_task_specs[settings->task].model_type;
 }
 
+bool att_settings_copies(const att_settings *settings)
+{
+    return settings->copy && att_settings_model_type(settings) == ATT_MODEL_SEQ2SEQ;
+}
+
 bool att_model_type_has_source_vocab(att_model_type type)
 {
     return type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER;
@@ -71,9 +76,12 @@ static struct default_index {
     conditional_rows conditional[MAX_CONDITIONAL_DEFAULTS];
 } defaults;
 
+/* Whether a choice or a flag has this value. */
 static bool has_choice(const att_settings *settings, int row, const char *word)
 {
     const att_setting_spec *spec = &att_setting_specs[row];
+    if (spec->info.type == ATT_SETTING_FLAG)
+        return *(const bool *)att_setting_spec_value(spec, settings) == (strcmp(word, "yes") == 0);
     return strcmp(spec->info.choices[*(const int *)att_setting_spec_value(spec, settings)], word) ==
            0;
 }

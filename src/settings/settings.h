@@ -183,6 +183,7 @@ struct att_settings {
     double init_range;
     const char *init_from; /* model to fine-tune */
     int init_vocab;        /* att_init_vocab */
+    bool copy;             /* pointer-generator */
 
     /* RNN */
     int rnn_cell; /* att_cell of tape/ops.h */
@@ -251,6 +252,13 @@ struct att_settings {
 
 /* The type of model that the task trains. */
 att_model_type att_settings_model_type(const att_settings *settings);
+
+/* Whether its models copy (pointer-generators): the setting `copy` of a seq2seq model. */
+bool att_settings_copies(const att_settings *settings);
+
+/* Copying distributes probability by the attention weights of an RNN decoder: refuses settings
+ * without such weights, or with weights that do not add up to 1. */
+att_status att_settings_check_copying(const att_settings *settings, att_error *err);
 
 /* Whether models of a type encode source tokens, and so have a source vocabulary. */
 bool att_model_type_has_source_vocab(att_model_type type);

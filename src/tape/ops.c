@@ -35,7 +35,8 @@
     OP(cross_entropy)                                                                              \
     OP(linear_cross_entropy)                                                                       \
     OP(guided_alignment_loss)                                                                      \
-    OP(crf)
+    OP(crf)                                                                                        \
+    OP(copy_cross_entropy)
 
 #define DECLARE(name) extern const att_op att_op_##name;
 OPERATIONS(DECLARE)

@@ -206,4 +206,25 @@ att_node *att_crf_loss(att_tape *tape, const att_crf_inputs *in, int64_t sequenc
                        const int64_t *offsets, const int64_t *lengths, const int32_t *labels,
                        float *losses);
 
+/* Cross-entropy of a pointer-generator (reference/loss.h has the formula), which generates a token
+ * of the vocabulary or copies a token of the source. One target per row, below 0: skipped; a target
+ * of V or more must be the id of a source token of its row. `losses`, if not NULL, receives the
+ * unsmoothed loss of each row (0 where skipped). */
+typedef struct att_copy_inputs {
+    att_node *logits;  /* [..., V] */
+    att_node *gate;    /* [..., 1] before the sigmoid */
+    att_node *weights; /* [..., S] attention weights of each row */
+} att_copy_inputs;
+
+typedef struct att_copy_sources {
+    int64_t count;            /* B */
+    int64_t length;           /* S */
+    const int32_t *ids;       /* [B,S] ids of the source tokens, below 0 in padding */
+    const int64_t *source_of; /* [rows] the source of each row */
+} att_copy_sources;
+
+att_node *att_copy_cross_entropy(att_tape *tape, const att_copy_inputs *in,
+                                 const att_copy_sources *sources, const int32_t *targets,
+                                 float label_smoothing, float *losses);
+
 #endif

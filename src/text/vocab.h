@@ -158,6 +158,11 @@ att_status att_vocab_encode_limited(const att_vocab *vocab, att_tokenizer_state 
                                     size_t max_tokens, att_ids *ids, const char *line,
                                     size_t length, att_error *err);
 
+/* Replaces *out by the line or text as the vocabulary's tokens see it, after checking that it is
+ * text. *offsets, if given, must be {0}. */
+att_status att_vocab_normalize(const att_vocab *vocab, att_string *out, att_offset_map *offsets,
+                               const char *line, size_t length, att_error *err);
+
 /* Appends the text of `count` ids to *out, without start and end tokens. The tokens of a line of
  * subwords decode to that very line. Other sequences of subwords may hold bytes that no line can
  * have (zero, line ends unless it splits whole texts, invalid UTF-8): each becomes U+FFFD. */

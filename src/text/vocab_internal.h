@@ -70,11 +70,6 @@ att_status att_vocab_set_sentencepiece(att_vocab *vocab, att_sentencepiece *piec
 att_status att_vocab_decode_subwords(const att_vocab *vocab, att_string *out, const int32_t *ids,
                                      size_t count);
 
-/* Replaces *out by the line or text as the vocabulary's tokens see it, after checking that it is
- * text. *offsets, if given, must be {0}. */
-att_status att_vocab_normalize(const att_vocab *vocab, att_string *out, att_offset_map *offsets,
-                               const char *line, size_t length, att_error *err);
-
 /* Appends the ids of state->normalized to *ids. */
 att_status att_vocab_encode_normalized(const att_vocab *vocab, att_tokenizer_state *state,
                                        size_t max_tokens, att_ids *ids, att_error *err);

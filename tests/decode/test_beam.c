@@ -29,8 +29,11 @@ static void begin(scene *s)
                                       .nbest = NBEST,
                                       .vocabulary = VOCABULARY,
                                       .end_token = END };
-    s->beam =
-        (att_beam){ .source_length = 3, .live = s->live, .next = s->next, .finished = s->finished };
+    s->beam = (att_beam){ .source_length = 3,
+                          .vocabulary = VOCABULARY,
+                          .live = s->live,
+                          .next = s->next,
+                          .finished = s->finished };
     s->beam.topk.items = s->top;
     att_hypothesis_tree_reset(&s->tree, &(att_keep_attention){ 0 }, 3);
     att_beam_start(&s->beam, &s->step_data);
@@ -44,6 +47,27 @@ static void step(scene *s, const float *log_probs)
     att_beam_expand(&s->beam, &s->step_data);
     assert_int_equal(att_beam_advance(&s->beam, &s->step_data, NULL), ATT_OK);
     s->step_data.position++;
+}
+
+/* Where models copy, a row has ids for the words of the source with most of them; those beyond the
+ * words of its own source are of others. */
+static void tokens_of_other_sources_are_never_chosen(void **state)
+{
+    (void)state;
+    scene s;
+    begin(&s);
+    s.step_data.vocabulary = VOCABULARY + 2;
+    s.beam.vocabulary = VOCABULARY + 1;
+    step(&s, (const float[]){ -9, -9, -9, -2, -4, -3, -1, -0.1F });
+    assert_int_equal(s.beam.live_count, 2);
+    assert_int_equal(s.beam.live[0].token, VOCABULARY);
+    assert_int_equal(s.beam.live[1].token, A);
+    step(&s, (const float[]){ -9, -9, -9, -9, -9, -9, -5, 0,    /* of the first */
+                              -9, -9, -9, -9, -9, -1, -3, 0 }); /* of the second */
+    assert_int_equal(s.beam.live[0].token, C);
+    assert_int_equal(s.beam.live[1].token, VOCABULARY);
+    assert_true(s.beam.live[1].log_prob_sum == -5);
+    att_hypothesis_tree_free(&s.tree);
 }
 
 static void an_end_token_among_the_best_candidates_finishes_a_hypothesis(void **state)
@@ -167,6 +191,7 @@ static void the_greedy_hypothesis_is_followed_when_it_leaves_the_beam(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tokens_of_other_sources_are_never_chosen),
         cmocka_unit_test(an_end_token_among_the_best_candidates_finishes_a_hypothesis),
         cmocka_unit_test(an_end_token_one_rank_beyond_the_beam_does_not),
         cmocka_unit_test(the_start_token_is_never_a_candidate),

@@ -143,6 +143,8 @@ TRAINED = {
                    f"--bpe-merges 4 {SHORT}",
     "words": f"pairs --train IN/pairs.tsv --valid-fraction 0.3 {RNN} --source-tokens word --target-tokens word "
              f"--guided-alignment IN/align.txt {SHORT}",
+    "copying": f"pairs --train IN/pairs.tsv --valid-fraction 0.3 {RNN} --source-tokens space --target-tokens space --min-count 4 "
+               f"--copy --word-dropout 0.2 {SHORT}",
     "lm": f"lm --train IN/text.txt {RNN} --architecture rnn --sequence-length 8 {SHORT}",
     "lm-transformer": f"lm --train IN/text.txt {TRANSFORMER} --sequence-length 8 {SHORT}",
     "classifier": f"classify --train IN/labels.tsv --valid-fraction 0.3 {RNN} --pool attention {SHORT}",
@@ -199,6 +201,7 @@ def all_scenes() -> list[Scene]:
         Scene("run-json", f"run {model('transformer')} --json --attention --heads --max-output-length 6", stdin="lines.txt"),
         Scene("run-words", f"run {model('words')} --alignments --replace-unknown --prefixes IN/prefixes.txt", stdin="lines.txt"),
         Scene("run-ensemble", f"run {model('rnn')} --ensemble {model('rnn')}", stdin="string.txt"),
+        Scene("run-copying", f"run {model('copying')} --json --beam 2 --ensemble {model('copying')}", stdin="lines.txt"),
         Scene("run-threads", f"run {model('transformer')} --max-output-length 6", stdin="lines.txt", threads=4),
         Scene("run-lm", f"run {model('lm')} --prompt the --max-new-tokens 8"),
         Scene("run-lm-sample", f"run {model('lm-transformer')} --prompt the --sample --seed 3 --max-new-tokens 8"),
@@ -208,6 +211,7 @@ def all_scenes() -> list[Scene]:
         Scene("run-caption", f"run {model('caption')} IN/features.npy --max-output-length 4"),
         Scene("run-encoder", f"run {model('encoder')} IN/photo.jpg", large=True, needs="image"),
         Scene("eval-seq2seq", f"eval {model('transformer')} IN/pairs.tsv --max-output-length 6 --bootstrap-samples 20"),
+        Scene("eval-copying", f"eval {model('copying')} IN/pairs.tsv --metric bleu --max-output-length 6 --bootstrap-samples 20"),
         Scene("eval-lm", f"eval {model('lm')} IN/text.txt --json"),
         Scene("eval-classifier", f"eval {model('classifier')} IN/labels.tsv"),
         Scene("eval-tagger", f"eval {model('tagger')} IN/tags.conll"),
@@ -216,6 +220,7 @@ def all_scenes() -> list[Scene]:
         Scene("score-seq2seq", f"score {model('words')} IN/pairs.tsv --json"),
         Scene("score-lm", f"score {model('lm')} IN/text.txt"),
         Scene("show", f"show {model('rnn')} abc"),
+        Scene("show-copying", f"show {model('copying')} dog --json --html page.html --max-output-length 6"),
         Scene("show-heads", f"show {model('transformer')} dog --heads --svg map.svg --max-output-length 6"),
         Scene("show-png", f"show {model('rnn')} abc --png map.png", large=True, needs="rsvg"),
         Scene("show-classifier", f"show {model('classifier')} dog --svg map.svg"),

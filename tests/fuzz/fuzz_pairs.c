@@ -72,6 +72,60 @@ static void check_batches(const scene *in)
     att_batches_free(batches);
 }
 
+/* The text of an id in the extended vocabulary of a pair. */
+static const char *copied_text(const att_corpus *corpus, const att_vocab *target, int64_t pair,
+                               int32_t id)
+{
+    int32_t size = att_vocab_size(target);
+    PROMISE(id >= 0);
+    return id < size ? att_vocab_token(target, id)
+                     : att_copy_ids_word(&corpus->copy, pair, id - size);
+}
+
+/* Ids for copying stand for the tokens of the lines, whatever the vocabularies lack: those of
+ * `small`, against those of `in`, which has all tokens. */
+static void check_copy_ids(const scene *in, const scene *small)
+{
+    const att_corpus *all = &in->corpus, *corpus = &small->corpus;
+    PROMISE(corpus->pairs == all->pairs);
+    for (int64_t p = 0; p < all->pairs; p++) {
+        for (int64_t i = all->source.offsets[p]; i < all->source.offsets[p + 1]; i++)
+            PROMISE(strcmp(copied_text(corpus, small->target, p, corpus->copy.source[i]),
+                           att_vocab_token(in->source, all->source.ids[i])) == 0);
+        for (int64_t i = all->target.offsets[p]; i < all->target.offsets[p + 1]; i++)
+            PROMISE(corpus->copy.target[i] == ATT_ID_UNK ||
+                    strcmp(copied_text(corpus, small->target, p, corpus->copy.target[i]),
+                           att_vocab_token(in->target, all->target.ids[i])) == 0);
+    }
+}
+
+/* Reads the text again with vocabularies of the tokens that occur twice. */
+static void check_copying(const scene *in, const att_pair_text *text, att_pair_read_options how,
+                          bool lower)
+{
+    scene small = { .tokens = in->tokens };
+    att_error err = { 0 };
+    int32_t *final;
+    PROMISE(att_vocab_new(&small.source, in->tokens, lower, &err) == ATT_OK);
+    PROMISE(att_vocab_new(&small.target, in->tokens, lower, &err) == ATT_OK);
+    how.source_vocab = how.counted_source = small.source;
+    how.target_vocab = how.counted_target = small.target;
+    PROMISE(att_corpus_read(&small.corpus, text, &how, &err) == ATT_OK);
+    att_corpus_free(&small.corpus);
+    PROMISE(att_vocab_finalize(small.source, 2, &final, &err) == ATT_OK);
+    att_free(final);
+    PROMISE(att_vocab_finalize(small.target, 2, &final, &err) == ATT_OK);
+    att_free(final);
+    how.counted_source = how.counted_target = NULL;
+    how.copies = true;
+    PROMISE(att_corpus_read(&small.corpus, text, &how, &err) == ATT_OK);
+    check_copy_ids(in, &small);
+    check_batches(&small);
+    att_corpus_free(&small.corpus);
+    att_vocab_free(small.source);
+    att_vocab_free(small.target);
+}
+
 static void close_scene(scene *in)
 {
     att_error err = { 0 };
@@ -119,6 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_status status = att_corpus_read(&in.corpus, &text, &how, &err);
     if (status == ATT_OK) {
         close_scene(&in);
+        check_copying(&in, &text, how, choice & LOWER);
     } else {
         check_refusal(status, &err);
         PROMISE(err.line > 0 || strstr(err.message, "line by line"));

@@ -110,6 +110,8 @@ static inline void use_steps(att_session *session)
     if (rows != 1 || !succeeded(att_session_step(session, 1, tokens, NULL, &out, &err), &err))
         return;
     PROMISE(out->rows == 1 && out->vocab_size == att_session_vocab_size(session));
+    PROMISE(att_session_token(session, 0, (int32_t)out->vocab_size - 1) != NULL);
+    PROMISE(att_session_token(session, 0, (int32_t)out->vocab_size) == NULL);
     check_step(out);
     tokens[0] = (int32_t)(out->vocab_size - 1);
     tokens[1] = 0;

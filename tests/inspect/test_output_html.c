@@ -91,6 +91,31 @@ static void pointing_at_a_token_sets_its_attention_weights(void **state)
     att_string_free(&text);
 }
 
+static void copied_tokens_are_marked(void **state)
+{
+    (void)state;
+    static const double copy_probs[] = { 0.987, 0.25, 0 };
+    static const uint8_t copied[] = { 1, 0, 0 };
+    att_map map;
+    att_output output = sample(&map);
+    output.copy_probs = copy_probs;
+    output.copied = map.marked = copied;
+    map.mark_name = "copied";
+    att_string text = page_of(&output, &map), json = { 0 };
+    assert_well_formed(text.data);
+    assert_holds(&text, "<bdi class=\"output copied\" id=\"t0\" tabindex=\"0\">গ<small>");
+    assert_holds(&text, "<bdi class=\"output\" id=\"t1\"");
+    assert_holds(&text, ">গ*</text>");
+    assert_holds(&text, ">b&amp;b</text>");
+    assert_holds(&text, ">query (* copied)</text>");
+    assert_holds(&text, "<th class=\"number\">by copying</th>");
+    assert_holds(&text, "<td class=\"number\">99.90 %</td><td class=\"number\">99 %</td>");
+    assert_int_equal(att_output_json(&json, &output, NULL), ATT_OK);
+    assert_holds(&json, ",\"copy_probs\":[0.987,0.25,0],");
+    att_string_free(&text);
+    att_string_free(&json);
+}
+
 /* Equal weights are in the order of the tokens, and each token is listed once. */
 static void the_table_lists_the_largest_weights_in_order(void **state)
 {
@@ -188,6 +213,7 @@ int main(void)
         cmocka_unit_test(the_page_equals_the_golden_file),
         cmocka_unit_test(the_page_is_well_formed_and_needs_nothing_from_elsewhere),
         cmocka_unit_test(pointing_at_a_token_sets_its_attention_weights),
+        cmocka_unit_test(copied_tokens_are_marked),
         cmocka_unit_test(the_table_lists_the_largest_weights_in_order),
         cmocka_unit_test(weights_outside_of_0_and_1_are_clamped),
         cmocka_unit_test(a_truncated_output_and_unknown_tokens_are_reported),

@@ -183,6 +183,41 @@ static void tensors_of_a_wrong_shape_or_name_are_named(void **state)
     scene_free(&s);
 }
 
+/* A bundle with another value of the setting `copy`. */
+static void set_copy(att_bundle *bundle, const char *from, const char *to)
+{
+    char *text = strdup(att_bundle_meta_get(bundle, "attend.settings")), *at = strstr(text, from);
+    char changed[8192];
+    assert_non_null(at);
+    assert_true(strlen(text) + strlen(to) < sizeof changed);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    assert_int_equal(att_bundle_meta_set(bundle, "attend.settings", changed, NULL), ATT_OK);
+    free(text);
+}
+
+static void tensors_of_copying_and_the_setting_must_agree(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, (setting_pair[]){ { "copy", "yes" }, { "attention", "general" } }, 2);
+    att_bundle *whole = bundle_of(&s), *part = without(whole, "copy.gate_bias", NULL);
+    assert_bundle_refused(part, "the tensor 'copy.gate_bias' is missing");
+    att_bundle_free(part);
+    set_copy(whole, "\"copy\":true", "\"copy\":false");
+    assert_bundle_refused(whole, "the tensor 'copy.gate' is not a parameter of this model");
+    att_bundle_free(whole);
+    scene_free(&s);
+    scene_new(&s, NULL, 0);
+    whole = bundle_of(&s);
+    set_copy(whole, "\"copy\":false", "\"copy\":true");
+    assert_bundle_refused(whole, "the tensor 'copy.gate' is missing");
+    set_copy(whole, "\"attention\":\"dot\"", "\"attention\":\"none\"");
+    assert_bundle_refused(
+        whole, "copy contradicts attention none: there are no attention weights to copy by");
+    att_bundle_free(whole);
+    scene_free(&s);
+}
+
 static void a_number_that_is_not_finite_is_named_by_tensor_and_index(void **state)
 {
     (void)state;
@@ -403,6 +438,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_is_not_a_model_is_reported_with_its_format,
                                         make_path, remove_path),
         cmocka_unit_test(tensors_of_a_wrong_shape_or_name_are_named),
+        cmocka_unit_test(tensors_of_copying_and_the_setting_must_agree),
         cmocka_unit_test(a_number_that_is_not_finite_is_named_by_tensor_and_index),
         cmocka_unit_test(another_format_or_architecture_or_malformed_metadata_is_refused),
         cmocka_unit_test(a_vocabulary_with_a_flag_that_its_role_does_not_use_is_refused),

@@ -67,6 +67,61 @@ static void guided_alignment_is_minus_log_of_the_aligned_weight(void **state)
 
 static const att_reference_gradient plain = { 1, 0 };
 
+/* ---- copying: a source of four tokens, of which the first and the third have id 1, the second has
+ * an id that the vocabulary lacks, and the last is padding */
+
+enum { KEYS = 4 };
+static const double copy_weights[KEYS] = { 0.2, 0.5, 0.3, 0 };
+static const int32_t copy_ids[KEYS] = { 1, CLASSES + 3, 1, -1 };
+
+static double copy_probability(double gate, int64_t target)
+{
+    const att_reference_copy_row row = { logits, CLASSES, gate, copy_weights, copy_ids, KEYS };
+    return exp(-att_reference_copy_cross_entropy(&row, target, 0));
+}
+
+static double softmax_of(int j)
+{
+    return exp(-att_reference_cross_entropy(logits, CLASSES, j, 0));
+}
+
+static void copying_mixes_the_vocabulary_and_the_source_by_the_gate(void **state)
+{
+    (void)state;
+    double g = 1 / (1 + exp(-0.4)), total = 0;
+    assert_near(copy_probability(0.4, 0), g * softmax_of(0), 8);
+    assert_near(copy_probability(0.4, 1), g * softmax_of(1) + (1 - g) * 0.5, 8);
+    assert_near(copy_probability(0.4, CLASSES + 3), (1 - g) * 0.5, 8);
+    for (int j = 0; j < CLASSES + 4; j++)
+        if (j < CLASSES || j == CLASSES + 3)
+            total += copy_probability(0.4, j);
+    assert_near(total, 1, 20);
+    assert_near(copy_probability(60, 1), softmax_of(1), 8); /* always generates */
+    assert_near(copy_probability(-60, 1), 0.5, 8);          /* always copies */
+}
+
+static void a_source_token_without_weight_can_still_be_copied(void **state)
+{
+    (void)state;
+    const double none[] = { 0, 1 };
+    const int32_t ids[] = { CLASSES, 2 };
+    const att_reference_copy_row row = { logits, CLASSES, 0, none, ids, 2 };
+    assert_near(att_reference_copy_cross_entropy(&row, CLASSES, 0), -log(0.5e-9), 8);
+}
+
+/* A token that the vocabulary lacks has the smoothed part too. */
+static void label_smoothing_of_copying_is_that_of_the_vocabulary(void **state)
+{
+    (void)state;
+    const att_reference_copy_row row = { logits, CLASSES, 0.4, copy_weights, copy_ids, KEYS };
+    double mean = 0;
+    for (int j = 0; j < CLASSES; j++)
+        mean += att_reference_cross_entropy(logits, CLASSES, j, 0) / CLASSES;
+    for (int64_t target = 0; target < CLASSES + 4; target += CLASSES + 3)
+        assert_near(att_reference_copy_cross_entropy(&row, target, 0.1),
+                    -0.9 * log(copy_probability(0.4, target)) + 0.1 * mean, 8);
+}
+
 static void sgd_follows_the_gradient_with_momentum(void **state)
 {
     (void)state;
@@ -146,6 +201,9 @@ int main(void)
         cmocka_unit_test(large_and_masked_logits_are_finite_where_the_loss_is),
         cmocka_unit_test(the_gradient_is_softmax_minus_target),
         cmocka_unit_test(guided_alignment_is_minus_log_of_the_aligned_weight),
+        cmocka_unit_test(copying_mixes_the_vocabulary_and_the_source_by_the_gate),
+        cmocka_unit_test(a_source_token_without_weight_can_still_be_copied),
+        cmocka_unit_test(label_smoothing_of_copying_is_that_of_the_vocabulary),
         cmocka_unit_test(sgd_follows_the_gradient_with_momentum),
         cmocka_unit_test(scale_and_l2_penalty_change_the_gradient),
         cmocka_unit_test(the_first_step_of_adam_has_the_learning_rate_as_its_length),

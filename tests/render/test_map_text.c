@@ -41,6 +41,33 @@ static void without_color_cells_have_shades_and_values(void **state)
                  "      0    ░░░░░░▒▒▒▒▒▒▓▓▓▓▓▓███ 1\n");
 }
 
+static void marked_queries_have_a_star(void **state)
+{
+    (void)state;
+    static const uint8_t marked[] = { 1, 0 };
+    static const double values[] = { 1, 0, 0, 1 };
+    att_map map = { .panels = 1,
+                    .queries = 2,
+                    .keys = 2,
+                    .weights = values,
+                    .query_labels = english,
+                    .query_name = "output",
+                    .marked = marked,
+                    .mark_name = "copied" };
+    const att_render_options options = { .size = sizeof options, .width = 80 };
+    assert_drawn(&map, options,
+                 "                       key\n"
+                 "output (* copied)   1      2\n"
+                 "I*                 █1.00   0.00\n"
+                 "go                  0.00  █1.00\n"
+                 "                  0    ░░░░░░▒▒▒▒▒▒▓▓▓▓▓▓███ 1\n");
+    map.marked = marked + 1; /* the first of them */
+    map.queries = 1;
+    att_string text = drawn(&map, options);
+    assert_null(strchr(text.data, '*'));
+    att_string_free(&text);
+}
+
 static void ascii_uses_nothing_else(void **state)
 {
     (void)state;
@@ -325,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_color_cells_have_shades_and_values),
+        cmocka_unit_test(marked_queries_have_a_star),
         cmocka_unit_test(ascii_uses_nothing_else),
         cmocka_unit_test(masks_and_nan_are_marked),
         cmocka_unit_test(colors_are_those_of_the_colormap_and_end_with_the_cell),

@@ -69,6 +69,17 @@ static void what_needs_attention_is_refused_without_it(void **state)
         GIVEN("reverse", "attention-window", "3"),
         "attention-window contradicts attention dot: only local attention has a window");
     assert_contradicts(
+        GIVEN("reverse", "copy", "yes", "attention", "none"),
+        "copy contradicts attention none: there are no attention weights to copy by");
+    assert_contradicts(
+        GIVEN("reverse", "copy", "yes", "attention", "fixed"),
+        "copy contradicts attention fixed: there are no attention weights to copy by");
+    assert_contradicts(GIVEN("reverse", "copy", "yes", "normalizer", "sigmoid"),
+                       "copy contradicts normalizer sigmoid: its weights do not add up to 1");
+    assert_good(GIVEN("reverse", "copy", "yes", "normalizer", "sparsemax"));
+    assert_good(GIVEN("reverse", "copy", "yes", "architecture", "transformer"));
+    assert_good(GIVEN("reverse", "copy", "no", "attention", "none"));
+    assert_contradicts(
         GIVEN("pairs", "train", "f", "guided-alignment", "g", "attention", "none"),
         "guided-alignment contradicts attention none: there are no attention weights to align");
     for (int starts = 0; starts < 2; starts++)
@@ -134,8 +145,10 @@ static void a_setting_of_another_task_is_refused(void **state)
                        "alphabet contradicts task pairs: it reads sentence pairs from files");
     assert_contradicts(GIVEN("reverse", "train", "f"),
                        "train contradicts task reverse: it generates its own strings");
-    assert_contradicts(GIVEN("reverse", "word-dropout", "0.1"),
-                       "word-dropout contradicts task reverse: it generates its own strings");
+    assert_contradicts(GIVEN("reverse", "crf", "yes"),
+                       "crf contradicts task reverse: it generates its own strings");
+    assert_contradicts(GIVEN("shapes", "copy", "yes"),
+                       "copy contradicts task shapes: it generates its own images");
 }
 
 static void settings_of_a_missing_part_are_refused(void **state)

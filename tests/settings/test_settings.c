@@ -78,7 +78,8 @@ static void every_default_is_a_good_value(void **state)
             att_setting_spec_set(&att_setting_specs[when], settings, other->if_value, &err) !=
                 ATT_OK)
             fail_msg("%s", err.message);
-        assert_int_equal(att_setting_specs[when].info.type, ATT_SETTING_CHOICE);
+        assert_true(att_setting_specs[when].info.type == ATT_SETTING_CHOICE ||
+                    att_setting_specs[when].info.type == ATT_SETTING_FLAG);
     }
     att_settings_free(settings);
 }
@@ -132,6 +133,21 @@ static void a_task_set_later_brings_its_defaults_but_keeps_what_was_set(void **s
     set(settings, "task", "pairs");
     assert_int_equal(settings->hidden_size, of_pairs);
     assert_int_equal(settings->epochs, 7);
+    att_settings_free(settings);
+}
+
+static void word_dropout_follows_copying_except_for_subwords(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of("pairs");
+    assert_value(settings, "word-dropout", "0");
+    set(settings, "copy", "yes");
+    assert_value(settings, "word-dropout", "0.1");
+    set(settings, "source-tokens", "bpe");
+    assert_value(settings, "word-dropout", "0");
+    set(settings, "source-tokens", "word");
+    set(settings, "copy", "no");
+    assert_value(settings, "word-dropout", "0");
     att_settings_free(settings);
 }
 
@@ -405,6 +421,7 @@ int main(void)
         cmocka_unit_test(a_setting_concerns_the_tasks_that_use_it),
         cmocka_unit_test(reverse_alone_is_the_handout),
         cmocka_unit_test(a_task_set_later_brings_its_defaults_but_keeps_what_was_set),
+        cmocka_unit_test(word_dropout_follows_copying_except_for_subwords),
         cmocka_unit_test(the_learning_rate_follows_the_optimizer_unless_it_was_set),
         cmocka_unit_test(defaults_follow_the_architecture_its_preset_and_other_settings),
         cmocka_unit_test(translation_is_a_transformer_on_bpe_by_default),

@@ -36,6 +36,8 @@ static const other_task others[] = {
     { "classify", "cnn", small_classifier_new },
     { "tag", "rnn", small_tagger_new },
     { "tag", "transformer", small_tagger_new },
+    { "copying", "rnn", small_copying_new },
+    { "copying", "transformer", small_copying_new },
     { "caption", "rnn", small_captions_new },
     { "caption", "transformer", small_captions_new },
     { "shapes", "rnn", small_shapes_new },

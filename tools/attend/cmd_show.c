@@ -51,7 +51,8 @@ const option show_options[] = {
     ROW("compare", 0, STRING, compare, "MODELS",
         "with --gradients: further models to plot beside it, separated by commas", .is_list = true),
     ROW("json", 0, FLAG, json, NULL,
-        "with --cell or --gradients: print the values as a JSON object"),
+        "print a JSON object instead: the output of a seq2seq model with its attention, or with "
+        "--cell or --gradients the values"),
     ROW("svg", 0, STRING, svg, "FILE", "write the figure as SVG"),
     ROW("png", 0, STRING, png, "FILE", "write the figure as PNG"),
     ROW("pdf", 0, STRING, pdf, "FILE", "write the figure as PDF"),
@@ -112,6 +113,9 @@ static att_status check_paths(const show_settings *set, const char *path, const 
 /* Only a caption model needs no input: it has validation images. */
 static exit_code check_input(const model_verb *with, att_model_type type, const char *input)
 {
+    const show_settings *set = with->settings;
+    if (set->json && type != ATT_MODEL_SEQ2SEQ && !show_inspects_rnn(set))
+        return report_usage(with->verb, "--json needs a seq2seq model, or --cell or --gradients");
     if (input || (type == ATT_MODEL_CAPTION && !show_inspects_rnn(with->settings)))
         return EXIT_DONE;
     return report_usage(with->verb, "expects a model and an input");
@@ -131,8 +135,10 @@ static const char *conflict(const show_settings *set)
         return "--head and --heads exclude each other";
     if (set->unit && set->gradients)
         return "--cell and --gradients exclude each other";
-    if ((set->json || set->signal) && !show_inspects_rnn(set))
-        return "--json and --signal need --cell or --gradients";
+    if (set->signal && !show_inspects_rnn(set))
+        return "--signal needs --cell or --gradients";
+    if (set->json && set->part != SHOW_CROSS)
+        return "--json has cross-attention only; use --svg with --part";
     if (set->compare && !set->gradients)
         return "--compare needs --gradients";
     if (set->html && set->part != SHOW_CROSS)

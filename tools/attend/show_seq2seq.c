@@ -130,6 +130,22 @@ static att_status show_map(const att_output *output, const att_map *map, const s
     return status;
 }
 
+/* The output as JSON; figures go to their files as ever. */
+static att_status show_json(const att_output *output, const att_map *map, const show_settings *set,
+                            att_error *err)
+{
+    show_settings files = *set;
+    files.quiet = true;
+    att_string text = { 0 };
+    att_status status = show_map(output, map, &files, err);
+    if (status == ATT_OK)
+        status = att_output_json(&text, output, err);
+    if (status == ATT_OK)
+        status = output_stdout(text.data, text.length, err);
+    att_string_free(&text);
+    return status;
+}
+
 static att_status show_cross(const att_output *output, const show_settings *set, att_error *err)
 {
     att_map map;
@@ -138,7 +154,7 @@ static att_status show_cross(const att_output *output, const show_settings *set,
         return error_set(err, ATT_BAD_INPUT, "",
                          "the model has no attention weights: it was trained with --attention none "
                          "or fixed");
-    return show_map(output, &map, set, err);
+    return (set->json ? show_json : show_map)(output, &map, set, err);
 }
 
 static att_status show_self(att_model *model, const char *input, const att_output *output,

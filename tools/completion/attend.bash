@@ -266,24 +266,25 @@ _attend_options() {
             --bpe-merges --joint --lowercase --min-count
             --max-length --sequence-length --architecture --layers
             --hidden-size --positions --positions-join --tie-embeddings
-            --vectors --vectors-tune --init-range --init-from
-            --init-vocab --rnn-cell --embedding-size --bidirectional
-            --attention --normalizer --attention-context --attention-window
-            --preset --decoder-layers --heads --kv-heads
-            --ffn-size --norm --norm-kind --activation
-            --residuals --attention-scale --embedding-scale --biases
-            --attention-dropout --embedding-dropout --min-window --max-window
-            --pool --pool-score --pool-heads --crf
-            --char-features --char-embedding-size --char-size --dropout
-            --word-dropout --label-smoothing --scheduled-sampling --scheduled-sampling-start
-            --guided-alignment-weight --optimizer --learning-rate --momentum
-            --beta1 --beta2 --rho --epsilon
-            --weight-decay --clip-norm --schedule --warmup
-            --min-learning-rate --plateau-factor --plateau-patience --epochs
-            --steps --step-plan --batch-tokens --accumulate
-            --validate-every --best-metric --patience --average-checkpoints
-            --seed --data-seed --out --save-every
-            --log --resume --time --try'
+            --vectors --vectors-tune --copy --init-range
+            --init-from --init-vocab --rnn-cell --embedding-size
+            --bidirectional --attention --normalizer --attention-context
+            --attention-window --preset --decoder-layers --heads
+            --kv-heads --ffn-size --norm --norm-kind
+            --activation --residuals --attention-scale --embedding-scale
+            --biases --attention-dropout --embedding-dropout --min-window
+            --max-window --pool --pool-score --pool-heads
+            --crf --char-features --char-embedding-size --char-size
+            --dropout --word-dropout --label-smoothing --scheduled-sampling
+            --scheduled-sampling-start --guided-alignment-weight --optimizer --learning-rate
+            --momentum --beta1 --beta2 --rho
+            --epsilon --weight-decay --clip-norm --schedule
+            --warmup --min-learning-rate --plateau-factor --plateau-patience
+            --epochs --steps --step-plan --batch-tokens
+            --accumulate --validate-every --best-metric --patience
+            --average-checkpoints --seed --data-seed --out
+            --save-every --log --resume --time
+            --try'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json

@@ -268,6 +268,37 @@ static void a_resumed_run_keeps_its_plan(void **state)
     folder_remove(again);
 }
 
+/* A finished run goes on if it gets more steps: the plan has one more piece. */
+static void a_resumed_run_may_get_more_steps(void **state)
+{
+    (void)state;
+    char folder[64], path[256], steps[32];
+    folder_new(folder);
+    start_clock(0.05);
+    slow_at = 1005;
+    slow_factor = 4;
+    att_settings *settings = make(folder, "30s");
+    small_set(settings, "hidden-size", "8");
+    att_training *training = open_run(settings);
+    finish_run(training);
+    assert_non_null(settings->step_plan);
+    att_clock_replace(NULL);
+    int64_t made = att_training_steps(training);
+    snprintf(path, sizeof path, "%s", att_training_checkpoint_path(training));
+    snprintf(steps, sizeof steps, "%d", (int)made + 20);
+    att_training_free(training);
+    att_settings_free(settings);
+    assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
+    small_set(settings, "resume", path);
+    small_set(settings, "steps", steps);
+    training = open_run(settings);
+    finish_run(training);
+    assert_int_equal(att_training_steps(training), made + 20);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
 /* ---- errors */
 
 static void a_time_that_no_step_fits_into_is_refused(void **state)
@@ -382,6 +413,7 @@ int main(void)
                                   stop_clock),
         cmocka_unit_test_teardown(a_run_that_becomes_faster_uses_its_time, stop_clock),
         cmocka_unit_test_teardown(a_resumed_run_keeps_its_plan, stop_clock),
+        cmocka_unit_test_teardown(a_resumed_run_may_get_more_steps, stop_clock),
         cmocka_unit_test_teardown(a_time_that_no_step_fits_into_is_refused, stop_clock),
         cmocka_unit_test(bad_times_and_contradictions_are_refused),
         cmocka_unit_test(times_are_sums_of_hours_minutes_and_seconds),

@@ -1428,7 +1428,10 @@ typedef struct att_training_options {
 /* Reads, generates or copies the dataset, builds the vocabularies and the model, and measures the
  * memory of the largest batch. The setting `resume` names the checkpoint of a run to resume: it
  * ends in the bits of an uninterrupted run; settings that were not given are set to its values, and
- * settings that cannot change in a run are refused. The settings must outlive the run unchanged. */
+ * settings that cannot change in a run are refused. With the setting `time`, steps are timed, and
+ * settings of the size and the length of the run are chosen, for the report too; with `init-from`,
+ * the run starts from the weights of a model. The settings must outlive the run; it alone may
+ * change them. */
 ATT_API att_status att_training_new(att_training **out, att_settings *settings,
                                     const att_training_options *options, att_error *err);
 ATT_API void att_training_free(att_training *training);
@@ -1516,7 +1519,7 @@ typedef struct att_try {
     const char *options; /* how it differs from the first: "--hidden-size 128 --dropout 0.3" */
     int64_t steps;       /* trained */
     double seconds;
-    const att_validation *best; /* NULL: it was not validated, for lack of time */
+    const att_validation *best; /* NULL: there was no time for it, or its loss was not finite */
 } att_try;
 typedef struct att_search att_search;
 typedef struct att_search_progress {
@@ -1526,15 +1529,16 @@ typedef struct att_search_progress {
 } att_search_progress;
 typedef bool att_search_callback(void *context, const att_search_progress *progress);
 
-/* Searches and trains. `out` receives the best model; the files of the tries are removed. A
- * callback that returns false, or a cancelled att_callback, ends the search with ATT_CANCELLED: the
- * checkpoints of the tries stay, each a run that can be resumed, but the search cannot. */
+/* Searches and trains. The best model is written to the setting `out`, as a training run does; the
+ * files of the tries are removed. A callback that returns false, or a cancelled att_callback, ends
+ * the search with ATT_CANCELLED: the checkpoints of the tries stay, each a run that can be resumed,
+ * but the search cannot. */
 ATT_API att_status att_search_run(att_search **out, const att_settings *settings,
                                   att_search_callback *on_event, void *context, att_error *err);
 ATT_API void att_search_free(att_search *search);
 /* The tries, the best first; NULL past the last. */
 ATT_API const att_try *att_search_get(const att_search *search, size_t index);
-/* The options of `attend train` that train the best again: "--train t.tsv --dropout 0.3 …". */
+/* The arguments of `attend train` that train the best again: "pairs --train t.tsv …"; its path. */
 ATT_API const char *att_search_command(const att_search *search);
 ATT_API const char *att_search_model_path(const att_search *search);
 

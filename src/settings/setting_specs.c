@@ -369,7 +369,7 @@ const att_setting_spec att_setting_specs[] = {
     INTEGER("schedule", "steps", steps, ALL, "0", 0, MAX_COUNT, "N",
             "maximum number of training steps; 0: train for all epochs"),
     TEXT("schedule", "step-plan", step_plan, ALL, NULL, "PLAN",
-         "how --time changed the number of steps during the run, as STEP:STEPS,…"),
+         "how --time changed the number of steps during the run: STEP:STEPS, separated by commas"),
     INTEGER("schedule", "batch-tokens", batch_tokens, ALL, "2048", 1, 1e8, "TOKENS",
             "batch size in tokens, padding included: sequences times the longer side"),
     INTEGER("schedule", "accumulate", accumulate, ALL, "1", 1, 1e6, "N",

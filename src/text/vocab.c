@@ -215,31 +215,6 @@ att_status att_vocab_from_tokens(att_vocab **out, att_tokenizer_kind kind, bool 
     return status;
 }
 
-/* Through the form of model files, which has all of a vocabulary but its counts. */
-att_status att_vocab_clone(att_vocab **out, const att_vocab *vocab, att_error *err)
-{
-    att_string json = { 0 };
-    *out = NULL;
-    att_status status = att_vocab_to_json(&json, vocab, err);
-    if (status == ATT_OK)
-        status = att_vocab_from_json(out, json.data, "the vocabulary", err);
-    att_string_free(&json);
-    return status;
-}
-
-att_status att_vocab_extend(att_vocab *vocab, const att_vocab *more, int64_t *added, att_error *err)
-{
-    *added = 0;
-    for (size_t i = 0; i < more->count; i++) {
-        const att_vocab_entry *token = &more->entries[i];
-        if (att_vocab_find_entry(vocab, token->text, token->length) >= 0)
-            continue;
-        ATT_TRY(att_vocab_add_entry(vocab, token->text, token->length, err));
-        ++*added;
-    }
-    return ATT_OK;
-}
-
 /* ---- counting */
 
 /* Adds the token if it is new. */

@@ -15,15 +15,15 @@
 static const char *const taken_groups[] = { "tokens", "model",      "rnn",    "transformer",
                                             "cnn",    "classifier", "tagger", "images" };
 
-/* Keys of these groups that have nothing to do with the weights: they are left alone, */
+/* Keys of these groups that have nothing to do with the weights: they are left alone. */
 static const char *const other_keys[] = {
-    "init-from",         "init-vocab",        "init-range",       "preset",
-    "features",          "valid-features",    "features-scale",   "image-size",
-    "attention-dropout", "embedding-dropout", "guided-alignment", "vectors",
-    "vectors-tune"
+    "init-from",         "init-vocab",     "init-range", "preset",           "features",
+    "valid-features",    "features-scale", "image-size", "guided-alignment", "attention-dropout",
+    "embedding-dropout", "min-count",      "max-length", "vectors",          "vectors-tune"
 };
-/* or may differ if they are given. */
-static const char *const free_keys[] = { "min-count", "max-length", "sequence-length" };
+
+/* Taken over, but another value may be given. */
+static const char *const free_keys[] = { "sequence-length" };
 
 static bool is_listed(const char *name, const char *const *names, size_t count)
 {

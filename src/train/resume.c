@@ -54,6 +54,31 @@ static att_status check_fixed(const att_settings *given, const att_settings *sav
     return ATT_OK;
 }
 
+/* A run whose plan was changed by a budget, and which is resumed with another number of steps: the
+ * new number is one more change, from the step of the checkpoint on. */
+static att_status continue_step_plan(att_settings *settings, const att_bundle *bundle,
+                                     const char *name, att_error *err)
+{
+    const char *record = att_bundle_meta_get(bundle, "attend.training");
+    if (!settings->step_plan || !att_settings_is_given(settings, "steps") || !record)
+        return ATT_OK;
+    att_training_state state;
+    att_string plan = { 0 };
+    ATT_TRY(att_training_state_from_json(&state, record, name, err));
+    int64_t step = state.step;
+    att_training_state_free(&state);
+    if (settings->steps < step)
+        return att_fail(err, ATT_BAD_INPUT, name, "steps %lld: the run has made %lld already",
+                        (long long)settings->steps, (long long)step);
+    att_status status = att_string_printf(&plan, "%s,%lld:%lld", settings->step_plan,
+                                          (long long)step, (long long)settings->steps);
+    status = status == ATT_OK
+                 ? att_settings_set_from(settings, "step-plan", plan.data, ATT_FROM_MODEL, err)
+                 : att_fail_memory(err);
+    att_string_free(&plan);
+    return status;
+}
+
 att_status att_resume_settings(att_settings *settings, const att_bundle *bundle, const char *name,
                                att_error *err)
 {
@@ -70,7 +95,9 @@ att_status att_resume_settings(att_settings *settings, const att_bundle *bundle,
     att_settings_free(saved);
     att_string_free(&values[0]);
     att_string_free(&values[1]);
-    return status == ATT_OK ? att_settings_from_json(settings, json, name, err) : status;
+    if (status == ATT_OK)
+        status = att_settings_from_json(settings, json, name, err);
+    return status == ATT_OK ? continue_step_plan(settings, bundle, name, err) : status;
 }
 
 /* ---- data */

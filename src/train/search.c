@@ -160,6 +160,12 @@ static att_status run_slice(slice *at, att_search_try *one, bool last, att_error
         status = train_slice(at, one, training, one->steps / part, last, err);
     if (training)
         record(one, training, att_clock_seconds() - start);
+    if (training && status == ATT_BAD_INPUT && !last) {
+        one->failed = true;
+        one->result.best = NULL;
+        one->result.steps = att_max_i64(one->result.steps, 1);
+        status = ATT_OK;
+    }
     att_training_free(training);
     att_settings_free(settings);
     return status;
@@ -200,13 +206,19 @@ static att_status run_round(slice *at, size_t left, double part, att_error *err)
     for (size_t i = 0; i < left; i++) {
         if (i > 0 && !last && is_round_late(search, part))
             break;
+        if (search->ranks[i]->failed)
+            continue;
         at->progress.index = (int64_t)i;
         at->progress.count = (int64_t)left;
         search->ranks[i]->round = at->progress.round;
         ATT_TRY(run_slice(at, search->ranks[i], last, err));
     }
     qsort(search->ranks, left, sizeof *search->ranks, by_rank);
-    return ATT_OK;
+    if (!search->ranks[0]->failed)
+        return ATT_OK;
+    att_error last_error = err ? *err : (att_error){ 0 };
+    return att_fail(err, ATT_BAD_INPUT, NULL, "every try failed; the last: %.600s",
+                    last_error.message);
 }
 
 static att_status run_rounds(slice *at, att_error *err)
@@ -228,16 +240,24 @@ static att_status run_rounds(slice *at, att_error *err)
 
 /* ---- the whole */
 
+static void remove_files(const att_search *search, size_t first)
+{
+    for (size_t i = first; search->ranks && i < search->count; i++)
+        for (int k = 0; k < 2; k++) {
+            const att_string *path =
+                k == 0 ? &search->ranks[i]->model : &search->ranks[i]->checkpoint;
+            if (path->length > 0)
+                (void)remove(path->data);
+        }
+}
+
 /* Gives the best its name, and removes the files of the others. */
 static att_status finish_files(att_search *search, att_error *err)
 {
     const att_search_try *best = search->ranks[0];
     ATT_TRY(move_file(best->model.data, search->model_path.data, err));
     ATT_TRY(move_file(best->checkpoint.data, search->checkpoint_path.data, err));
-    for (size_t i = 1; i < search->count; i++) {
-        (void)remove(search->ranks[i]->model.data);
-        (void)remove(search->ranks[i]->checkpoint.data);
-    }
+    remove_files(search, 1);
     return ATT_OK;
 }
 
@@ -253,6 +273,8 @@ static att_status search_and_train(att_search *search, const att_settings *setti
     att_status status = run_rounds(&at, err);
     if (status == ATT_OK)
         status = finish_files(search, err);
+    if (status != ATT_OK && status != ATT_CANCELLED)
+        remove_files(search, 0);
     att_file_lock_release(&lock);
     return status == ATT_OK ? att_search_write_command(search, settings, err) : status;
 }

@@ -9,10 +9,11 @@ typedef struct att_search_try {
     size_t number;          /* from 0; the first has the given settings */
     att_settings *settings; /* of its first round; later rounds resume its checkpoint */
     att_best_metric metric;
-    int64_t steps;                /* of the whole run: a multiple of those of the first round */
-    int64_t round;                /* the last that it took part in, from 1 */
-    att_validation best;          /* result.best points here */
-    att_string options;           /* result.options points here */
+    int64_t steps;       /* of the whole run: a multiple of those of the first round */
+    bool failed;         /* its loss was not finite, as it happens with a high learning rate */
+    int64_t round;       /* the last that it took part in, from 1 */
+    att_validation best; /* result.best points here */
+    att_string options;  /* result.options points here */
     att_string model, checkpoint; /* its files */
 } att_search_try;
 

@@ -48,6 +48,18 @@ static void lines_with_a_tab_are_pairs(void **state)
     free_pairs(&got);
 }
 
+static void pairs_with_the_same_source_text_are_linked_in_a_circle(void **state)
+{
+    (void)state;
+    put("f", "a\tx\nb\ty\na\tz\na\tx\nc\ty\nc\ty\n");
+    pairs got = read_pairs(&(att_pair_files){ .tsv = "f" }, ATT_TOKENIZER_CHAR,
+                           (att_pair_read_options){ .link_sources = true });
+    static const int64_t expected[] = { 2, 1, 3, 0, 5, 4 };
+    assert_memory_equal(got.corpus.same_source, expected, sizeof expected);
+    assert_int_equal(got.corpus.stats.several_targets, 1); /* c has one target, twice */
+    free_pairs(&got);
+}
+
 static void two_files_are_pairs_line_by_line(void **state)
 {
     (void)state;
@@ -454,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(lines_with_a_tab_are_pairs),
+        IN_FOLDER(pairs_with_the_same_source_text_are_linked_in_a_circle),
         IN_FOLDER(two_files_are_pairs_line_by_line),
         IN_FOLDER(a_last_line_without_newline_counts),
         IN_FOLDER(crlf_line_ends_and_a_byte_order_mark_are_removed_and_counted),

@@ -196,6 +196,9 @@ def all_scenes() -> list[Scene]:
         Scene("train-log", f"train {TRAINED['rnn']} --log log --save-every 0", timed="log"),
         Scene("train-threads", f"train {TRAINED['transformer']}", threads=4),
         Scene("train-resume", "train --resume m.last.safetensors --steps 4 -q", seeds=["m.safetensors", "m.last.safetensors"]),
+        Scene("train-init-from", f"train pairs --train IN/pairs.tsv --valid-fraction 0.3 --init-from {model('words')} "
+                                 f"--init-vocab extend {SHORT}"),
+        Scene("train-try", f"train reverse {STRINGS} {RNN} --try 2 {SHORT}", varies=True),
         Scene("run-rnn", f"run {model('rnn')}", stdin="string.txt"),
         Scene("run-beam", f"run {model('transformer')} --beam 3 --n-best 2 --max-output-length 6", stdin="lines.txt"),
         Scene("run-json", f"run {model('transformer')} --json --attention --heads --max-output-length 6", stdin="lines.txt"),
@@ -212,6 +215,12 @@ def all_scenes() -> list[Scene]:
         Scene("run-encoder", f"run {model('encoder')} IN/photo.jpg", large=True, needs="image"),
         Scene("eval-seq2seq", f"eval {model('transformer')} IN/pairs.tsv --max-output-length 6 --bootstrap-samples 20"),
         Scene("eval-copying", f"eval {model('copying')} IN/pairs.tsv --metric bleu --max-output-length 6 --bootstrap-samples 20"),
+        Scene("eval-baseline", f"eval {model('transformer')} IN/pairs.tsv --baseline {model('words')} --max-output-length 6 "
+                               "--bootstrap-samples 10"),
+        Scene("eval-baseline-classifier", f"eval {model('cnn')} - --baseline {model('classifier')} --bootstrap-samples 10",
+              stdin="labels.tsv"),
+        Scene("eval-baseline-tagger", f"eval {model('tagger')} IN/tags.conll --baseline {model('tagger')} --bootstrap-samples 10"),
+        Scene("eval-baseline-files", "eval --hyp IN/lines.txt --baseline IN/lines.txt --ref IN/lines.txt --bootstrap-samples 10"),
         Scene("eval-lm", f"eval {model('lm')} IN/text.txt --json"),
         Scene("eval-classifier", f"eval {model('classifier')} IN/labels.tsv"),
         Scene("eval-tagger", f"eval {model('tagger')} IN/tags.conll"),

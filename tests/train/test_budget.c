@@ -149,6 +149,31 @@ static void less_time_makes_a_smaller_model(void **state)
     folder_remove(folder);
 }
 
+static void more_time_and_data_make_a_larger_model(void **state)
+{
+    (void)state;
+    static const char *const more[][2] = { { "alphabet", "abcdefgh" },
+                                           { "train-count", "30000" },
+                                           { "min-string-length", "11" },
+                                           { "max-string-length", "12" },
+                                           { "batch-tokens", "256" } };
+    char folder[64];
+    folder_new(folder);
+    for (int seconds = 20; seconds <= 2000; seconds *= 100) {
+        char time[32];
+        snprintf(time, sizeof time, "%ds", seconds);
+        start_clock(0.001);
+        att_settings *settings = make(folder, time);
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+            small_set(settings, more[i][0], more[i][1]);
+        att_training *training = open_run(settings);
+        assert_int_equal(settings->hidden_size, seconds == 20 ? 64 : 128);
+        att_training_free(training);
+        att_settings_free(settings);
+    }
+    folder_remove(folder);
+}
+
 static void warm_up_takes_a_tenth_of_the_steps_at_most(void **state)
 {
     (void)state;
@@ -268,6 +293,37 @@ static void a_resumed_run_keeps_its_plan(void **state)
     folder_remove(again);
 }
 
+/* A finished run goes on if it gets more steps: the plan has one more piece. */
+static void a_resumed_run_may_get_more_steps(void **state)
+{
+    (void)state;
+    char folder[64], path[256], steps[32];
+    folder_new(folder);
+    start_clock(0.05);
+    slow_at = 1005;
+    slow_factor = 4;
+    att_settings *settings = make(folder, "30s");
+    small_set(settings, "hidden-size", "8");
+    att_training *training = open_run(settings);
+    finish_run(training);
+    assert_non_null(settings->step_plan);
+    att_clock_replace(NULL);
+    int64_t made = att_training_steps(training);
+    snprintf(path, sizeof path, "%s", att_training_checkpoint_path(training));
+    snprintf(steps, sizeof steps, "%d", (int)made + 20);
+    att_training_free(training);
+    att_settings_free(settings);
+    assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
+    small_set(settings, "resume", path);
+    small_set(settings, "steps", steps);
+    training = open_run(settings);
+    finish_run(training);
+    assert_int_equal(att_training_steps(training), made + 20);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
 /* ---- errors */
 
 static void a_time_that_no_step_fits_into_is_refused(void **state)
@@ -376,12 +432,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_plan_fills_the_time_and_is_reported, stop_clock),
         cmocka_unit_test_teardown(less_time_makes_a_smaller_model, stop_clock),
+        cmocka_unit_test_teardown(more_time_and_data_make_a_larger_model, stop_clock),
         cmocka_unit_test_teardown(warm_up_takes_a_tenth_of_the_steps_at_most, stop_clock),
         cmocka_unit_test_teardown(a_run_ends_in_time_and_its_plan_trains_the_same_bits, stop_clock),
         cmocka_unit_test_teardown(a_run_that_becomes_slower_is_planned_anew_and_ends_in_time,
                                   stop_clock),
         cmocka_unit_test_teardown(a_run_that_becomes_faster_uses_its_time, stop_clock),
         cmocka_unit_test_teardown(a_resumed_run_keeps_its_plan, stop_clock),
+        cmocka_unit_test_teardown(a_resumed_run_may_get_more_steps, stop_clock),
         cmocka_unit_test_teardown(a_time_that_no_step_fits_into_is_refused, stop_clock),
         cmocka_unit_test(bad_times_and_contradictions_are_refused),
         cmocka_unit_test(times_are_sums_of_hours_minutes_and_seconds),

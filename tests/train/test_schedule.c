@@ -45,6 +45,29 @@ static void every_schedule_starts_with_a_linear_warm_up(void **state)
     }
 }
 
+/* Half of the way was done in 500 of 1000 steps when the end became step 700: the rest is done in
+ * 200 steps. */
+static void a_changed_plan_continues_from_where_it_was(void **state)
+{
+    (void)state;
+    const att_training_plan changed = { .epoch_steps = 100,
+                                        .total_steps = 700,
+                                        .pieces = { { 0, 1000 }, { 500, 700 } },
+                                        .piece_count = 2 };
+    att_settings *settings =
+        MAKE({ "schedule", "cosine" }, { "learning-rate", "0.5" }, { "scheduled-sampling", "0.4" });
+    const att_plateau plateau = { 0 };
+    for (int64_t step = 1; step <= 500; step++)
+        assert_true(att_schedule_learning_rate(settings, &changed, &plateau, step) ==
+                    att_schedule_learning_rate(settings, &plan, &plateau, step));
+    check(att_schedule_learning_rate(settings, &changed, &plateau, 600),
+          att_schedule_learning_rate(settings, &plan, &plateau, 750));
+    assert_true(att_schedule_learning_rate(settings, &changed, &plateau, 700) < 1e-15);
+    check(att_schedule_sampling_probability(settings, &changed, 600), 0.4 * 0.75);
+    check(att_schedule_sampling_probability(settings, &changed, 700), 0.4);
+    att_settings_free(settings);
+}
+
 static void a_constant_learning_rate_does_not_change(void **state)
 {
     (void)state;
@@ -115,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule_starts_with_a_linear_warm_up),
+        cmocka_unit_test(a_changed_plan_continues_from_where_it_was),
         cmocka_unit_test(a_constant_learning_rate_does_not_change),
         cmocka_unit_test(inverse_sqrt_halves_when_the_steps_quadruple),
         cmocka_unit_test(cosine_falls_to_the_minimum_at_the_end_and_stays),

@@ -224,6 +224,29 @@ static void a_stopped_search_leaves_runs_that_can_be_resumed(void **state)
     folder_remove(folder);
 }
 
+/* Weights grow without bound in every try: the search ends with that error and leaves nothing.
+ */
+static void tries_whose_loss_is_not_finite_are_left_out(void **state)
+{
+    (void)state;
+    char folder[64];
+    att_search *found;
+    att_error err = { 0 };
+    folder_new(folder);
+    att_settings *settings = make(folder, "2");
+    small_set(settings, "learning-rate", "1000");
+    small_set(settings, "weight-decay", "1");
+    small_set(settings, "epochs", "20");
+    small_set(settings, "optimizer", "sgd");
+    small_set(settings, "clip-norm", "0");
+    assert_int_equal(att_search_run(&found, settings, NULL, NULL, &err), ATT_BAD_INPUT);
+    if (!strstr(err.message, "every try failed; the last: step "))
+        fail_msg("%s", err.message);
+    assert_int_equal(count_files(folder), 0);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
 static void what_cannot_be_searched_is_refused(void **state)
 {
     (void)state;
@@ -261,6 +284,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_tries_the_same_settings),
         cmocka_unit_test(a_time_budget_is_shared_by_the_tries),
         cmocka_unit_test(a_stopped_search_leaves_runs_that_can_be_resumed),
+        cmocka_unit_test(tries_whose_loss_is_not_finite_are_left_out),
         cmocka_unit_test(what_cannot_be_searched_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void print_table(const att_search *search, att_model_type type)
             printf(" %10.4f", row->best->loss);
             train_print_metrics(type, row->best);
         } else {
-            printf(" %s", "no time left");
+            printf(" %s", row->steps > 0 ? "the loss was not finite" : "no time left");
         }
         terminal_printf(stdout, "  %s\n", *row->options ? row->options : "(as given)");
     }

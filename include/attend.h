@@ -741,6 +741,8 @@ typedef enum att_side { ATT_SIDE_SOURCE, ATT_SIDE_TARGET } att_side;
 
 /* The number of tokens, the reserved ones included; 0 where the model has no such vocabulary. */
 ATT_API int32_t att_model_vocab_size(const att_model *model, att_side side);
+/* Whether it was trained with tags beside the text: its source lines are `text<TAB>tags`. */
+ATT_API bool att_model_has_tags(const att_model *model);
 
 /* The token of an id as text to display: "<unknown>", "<start>" and "<end>" for the reserved ids; a
  * BPE token has "▁" for a space and "<0xE2>" for a byte that is not a character. NULL for an id

@@ -36,6 +36,11 @@ int32_t att_model_vocab_size(const att_model *model, att_side side)
     return vocab ? att_vocab_size(vocab) : 0;
 }
 
+bool att_model_has_tags(const att_model *model)
+{
+    return model->source_vocab && att_vocab_has_tags(model->source_vocab);
+}
+
 const char *att_model_token(const att_model *model, att_side side, int32_t id)
 {
     const att_vocab *vocab = vocab_of(model, side);

@@ -214,6 +214,9 @@ static att_status build(att_model *model, att_error *err)
     parts->encode = att_settings_model_type(settings) == ATT_MODEL_CAPTION
                         ? att_transformer_encode_image
                         : att_transformer_encode_tokens;
+    if (model->source_vocab && att_vocab_has_tags(model->source_vocab))
+        parts->first_tag =
+            att_vocab_size(model->source_vocab) - att_vocab_tag_count(model->source_vocab);
     build_embeddings(parts, &builder, model);
     build_encoder_layers(parts, &builder, settings);
     build_decoder_layers(parts, &builder, settings);

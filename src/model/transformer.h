@@ -31,6 +31,7 @@ typedef struct att_transformer_network {
     int64_t context_length; /* of a language model, in tokens; else 0 */
     int64_t hidden_size;    /* D */
     int64_t heads;          /* H */
+    int32_t first_tag;      /* id of the first tag of the source vocabulary; 0: it has no tags */
     int64_t kv_size;        /* 2 G K: keys and values of a token in one layer */
     att_embedding source_embedding, target_embedding;
     att_image_embedding image_embedding; /* in its place for images */

@@ -91,8 +91,33 @@ att_node *att_transformer_run_encoder(att_transformer_pass *pass,
     return run_encoder(pass, x, sources);
 }
 
+/* Tags have no order: all are at position 0, and the text after them starts at position 1, however
+ * many there are (Wu et al. 2021, "Applying the Transformer to character-level transduction"). */
+static const att_packed_sequences *set_tag_positions(att_tape *tape,
+                                                     const att_packed_sequences *sources,
+                                                     int32_t first_tag)
+{
+    att_packed_sequences *out = att_tape_alloc(tape, 1, sizeof *out);
+    int32_t *positions = att_tape_alloc(tape, sources->tokens, sizeof *positions);
+    if (!out || !positions)
+        return NULL;
+    for (int64_t s = 0; s < sources->sequences; s++) {
+        int64_t start = sources->offsets[s], end = sources->offsets[s + 1], text = end;
+        while (text > start && sources->ids[text - 1] < first_tag)
+            text--; /* up to the last tag that is known */
+        for (int64_t i = start; i < end; i++)
+            positions[i] = i < text ? 0 : (int32_t)(i - text + 1);
+    }
+    *out = *sources;
+    out->positions = positions;
+    return out;
+}
+
 void att_transformer_encode_packed(att_transformer_pass *pass, const att_packed_sequences *sources)
 {
+    int32_t first_tag = pass->network->first_tag;
+    if (sources && first_tag > 0)
+        sources = set_tag_positions(pass->tape, sources, first_tag);
     if (sources)
         project_cross_kv(pass, att_transformer_run_encoder(pass, sources));
 }

@@ -70,6 +70,15 @@ att_status att_vocab_set_sentencepiece(att_vocab *vocab, att_sentencepiece *piec
 att_status att_vocab_decode_subwords(const att_vocab *vocab, att_string *out, const int32_t *ids,
                                      size_t count);
 
+/* Iterates over the tokens of a normalized line or text. */
+static inline att_pretokenizer att_vocab_split(const att_vocab *vocab, const att_string *normalized)
+{
+    return (att_pretokenizer){ .text = normalized->data,
+                               .length = normalized->length,
+                               .kind = vocab->kind,
+                               .whole_text = vocab->whole_text };
+}
+
 /* Appends the ids of state->normalized to *ids. */
 att_status att_vocab_encode_normalized(const att_vocab *vocab, att_tokenizer_state *state,
                                        size_t max_tokens, att_ids *ids, att_error *err);

@@ -17,10 +17,10 @@ typedef struct scorer {
     double sum;
 } scorer;
 
-/* The two sides of some lines: copies of the sources, and pointers to the targets. */
+/* Copies of the two sides of some lines. */
 typedef struct pair_lines {
     char **sources; /* [count] */
-    const char **targets;
+    char **targets;
     size_t count;
 } pair_lines;
 
@@ -28,13 +28,34 @@ static void pair_lines_free(pair_lines *s)
 {
     for (size_t i = 0; s->sources && i < s->count; i++)
         free(s->sources[i]);
+    for (size_t i = 0; s->targets && i < s->count; i++)
+        free(s->targets[i]);
     free(s->sources);
     free(s->targets);
 }
 
+/* The source of a line: what is before its first tab, and with tags after its second. */
+static char *copy_source(const char *line, const char *tab, const char *tags)
+{
+    size_t length = tab ? (size_t)(tab - line) : 0, more = tags ? strlen(tags) : 0;
+    char *source = malloc(length + more + 1);
+    if (!source)
+        return NULL;
+    memcpy(source, line, length);
+    memcpy(source + length, tags ? tags : "", more + 1);
+    return source;
+}
+
+static char *copy_target(const char *tab, const char *tags)
+{
+    if (!tab)
+        return calloc(1, 1);
+    return strndup(tab + 1, tags ? (size_t)(tags - tab - 1) : strlen(tab + 1));
+}
+
 /* A line needs a tab unless it is empty. */
 static att_status split_lines(pair_lines *out, const char *const *lines, size_t count,
-                              att_error *err)
+                              bool has_tags, att_error *err)
 {
     *out = (pair_lines){ .sources = calloc(count, sizeof *out->sources),
                          .targets = calloc(count, sizeof *out->targets),
@@ -49,9 +70,10 @@ static att_status split_lines(pair_lines *out, const char *const *lines, size_t 
             err->line = (int)i + 1;
             return status;
         }
-        out->sources[i] = strndup(lines[i], tab ? (size_t)(tab - lines[i]) : 0);
-        out->targets[i] = tab ? tab + 1 : "";
-        if (!out->sources[i])
+        const char *tags = tab && has_tags ? strchr(tab + 1, '\t') : NULL;
+        out->sources[i] = copy_source(lines[i], tab, tags);
+        out->targets[i] = copy_target(tab, tags);
+        if (!out->sources[i] || !out->targets[i])
             return error_memory(err);
     }
     return ATT_OK;
@@ -117,11 +139,11 @@ static att_status score_lines(void *context, const char *const *lines, size_t co
     scorer *s = context;
     pair_lines both;
     att_outputs *outputs = NULL;
-    att_status status = split_lines(&both, lines, count, err);
+    att_status status = split_lines(&both, lines, count, att_model_has_tags(s->models->model), err);
     if (status == ATT_OK) {
         const att_generate_options options = { .size = sizeof(att_generate_options),
                                                .decoding = &s->models->options,
-                                               .targets = both.targets,
+                                               .targets = (const char *const *)both.targets,
                                                .max_input_length = s->set->max_input_length };
         status = att_model_generate(&outputs, s->models->model, (const char *const *)both.sources,
                                     count, &options, err);

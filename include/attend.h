@@ -870,7 +870,7 @@ typedef struct att_output {
 typedef struct att_outputs att_outputs;
 /* Generates outputs for `count` lines without line ends, several at a time. For a model that was
  * trained with tags beside the text, a line is `text<TAB>tags` (walk<TAB>V;PST), and its tokens are
- * the tags, as [V], followed by those of the text. An output does not depend on the other lines,
+ * those of the text followed by the tags, as [V]. An output does not depend on the other lines,
  * their order or the number of threads; a line without tokens has an empty output. A line that is
  * not UTF-8 is ATT_BAD_INPUT, and err->line is its number from 1. So is, in every call that
  * computes with a model, a score that is NaN or infinite because its weights are too large or

@@ -21,12 +21,23 @@ static const char *copy_token(att_arena *arena, const char *token, size_t length
     return copy;
 }
 
+static size_t count_tags(const char *line, size_t length, size_t at)
+{
+    const char *tag;
+    size_t size, count = 0;
+    while (att_tags_next(line, length, &at, &tag, &size))
+        count++;
+    return count;
+}
+
 /* The tokens of the line as it was typed, so that unknown tokens are displayed too. */
 att_status att_output_builder_source(att_output_builder *builder, att_output *output,
                                      const att_request *q, att_error *err)
 {
     const att_vocab *vocab = builder->model->source_vocab;
     size_t line_length = strlen(q->line), at = att_vocab_tags_start(vocab, q->line, line_length);
+    size_t first_tag =
+        q->source.count + (size_t)q->truncated_tokens - count_tags(q->line, line_length, at);
     const char **tokens = att_arena_alloc(builder->arena, q->source.count, sizeof *tokens);
     if (!tokens)
         return att_fail_memory(err);
@@ -38,11 +49,11 @@ att_status att_output_builder_source(att_output_builder *builder, att_output *ou
     for (size_t i = 0; i < q->source.count; i++) {
         /* Subwords are never unknown, and splitting the line does not find them, nor the start and
          * end tokens: these are displayed as the vocabulary has them, and so is a token beyond the
-         * end of the line. Tags come first. */
+         * end of the line. Tags come last. */
         int32_t id = q->source.items[i];
         const char *token;
         size_t length;
-        bool is_tag = att_tags_next(q->line, line_length, &at, &token, &length);
+        bool is_tag = i >= first_tag && att_tags_next(q->line, line_length, &at, &token, &length);
         if (!is_tag) {
             token = att_vocab_token(vocab, id);
             length = strlen(token);

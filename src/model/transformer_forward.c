@@ -91,8 +91,8 @@ att_node *att_transformer_run_encoder(att_transformer_pass *pass,
     return run_encoder(pass, x, sources);
 }
 
-/* Tags have no order: all are at position 0, and the text after them starts at position 1, however
- * many there are (Wu et al. 2021, "Applying the Transformer to character-level transduction"). */
+/* Tags, which follow the text, have no order: all are at position 0, and the text starts at
+ * position 1 (Wu et al. 2021, "Applying the Transformer to character-level transduction"). */
 static const att_packed_sequences *set_tag_positions(att_tape *tape,
                                                      const att_packed_sequences *sources,
                                                      int32_t first_tag)
@@ -102,11 +102,11 @@ static const att_packed_sequences *set_tag_positions(att_tape *tape,
     if (!out || !positions)
         return NULL;
     for (int64_t s = 0; s < sources->sequences; s++) {
-        int64_t start = sources->offsets[s], end = sources->offsets[s + 1], text = end;
-        while (text > start && sources->ids[text - 1] < first_tag)
-            text--; /* up to the last tag that is known */
+        int64_t start = sources->offsets[s], end = sources->offsets[s + 1], tags = start;
+        while (tags < end && sources->ids[tags] < first_tag)
+            tags++; /* up to the first tag that is known */
         for (int64_t i = start; i < end; i++)
-            positions[i] = i < text ? 0 : (int32_t)(i - text + 1);
+            positions[i] = i < tags ? (int32_t)(i - start + 1) : 0;
     }
     *out = *sources;
     out->positions = positions;

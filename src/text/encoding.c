@@ -18,42 +18,39 @@ static void set_subword_offsets(att_encoding *out, const att_vocab *vocab)
     }
 }
 
-/* The first `tags` tokens are tags, which have no place in the text. */
-static void set_word_offsets(att_encoding *out, const att_vocab *vocab, size_t tags)
+static void set_word_offsets(att_encoding *out, const att_vocab *vocab)
 {
     att_pretokenizer splitter = { .text = out->text.data,
                                   .length = out->text.length,
                                   .kind = vocab->kind,
                                   .whole_text = vocab->whole_text };
     const char *token;
-    size_t bytes, i, end = 0;
-    for (i = 0; i < tags + vocab->prepend_bos; i++)
-        out->start_offsets[i] = out->end_offsets[i] = 0;
+    size_t bytes, i = vocab->prepend_bos, end = 0;
+    if (vocab->prepend_bos)
+        out->start_offsets[0] = out->end_offsets[0] = 0;
     for (; i < out->ids.count && att_pretokenizer_next(&splitter, &token, &bytes); i++) {
         out->start_offsets[i] = (size_t)(token - out->text.data);
         out->end_offsets[i] = end = out->start_offsets[i] + bytes;
     }
-    for (; i < out->ids.count; i++) /* the end token */
+    for (; i < out->ids.count; i++) /* the end token, and tags */
         out->start_offsets[i] = out->end_offsets[i] = end;
 }
 
 static att_status encode(att_encoding *out, const att_vocab *vocab, att_tokenizer_state *state,
                          const char *text, size_t length, att_error *err)
 {
-    ATT_TRY(att_vocab_encode_tags(vocab, SIZE_MAX, &out->ids, text, length, &length, err));
-    size_t tags = out->ids.count;
-    ATT_TRY(att_vocab_normalize(vocab, &state->normalized, &out->to_source, text, length, err));
+    size_t text_length = att_vocab_tags_start(vocab, text, length);
+    ATT_TRY(
+        att_vocab_normalize(vocab, &state->normalized, &out->to_source, text, text_length, err));
     ATT_TRY(att_vocab_encode_normalized(vocab, state, SIZE_MAX, &out->ids, err));
+    ATT_TRY(att_vocab_encode_tags(vocab, SIZE_MAX, &out->ids, text, length, err));
     out->start_offsets = att_alloc(out->ids.count, sizeof *out->start_offsets);
     out->end_offsets = att_alloc(out->ids.count, sizeof *out->end_offsets);
     if (!out->start_offsets || !out->end_offsets)
         return att_fail_memory(err);
     out->text = state->normalized;
     state->normalized = (att_string){ 0 };
-    if (att_vocab_is_subword(vocab))
-        set_subword_offsets(out, vocab);
-    else
-        set_word_offsets(out, vocab, tags);
+    (att_vocab_is_subword(vocab) ? set_subword_offsets : set_word_offsets)(out, vocab);
     return ATT_OK;
 }
 

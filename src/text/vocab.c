@@ -236,8 +236,8 @@ static att_status count_token(att_vocab *vocab, att_ids *ids, const char *token,
 static att_status count_bytes(att_vocab *vocab, size_t max_tokens, att_ids *ids, const char *line,
                               size_t length, att_error *err)
 {
-    size_t start = ids->count, text_length;
-    ATT_TRY(att_vocab_count_tags(vocab, max_tokens, ids, line, length, &text_length, err));
+    size_t start = ids->count;
+    ATT_TRY(att_vocab_count_tags(vocab, max_tokens, ids, line, length, err));
     ids->count = start;
     return att_vocab_encode_limited(vocab, NULL, max_tokens, ids, line, length, err);
 }
@@ -247,21 +247,20 @@ att_status att_vocab_count_line(att_vocab *vocab, size_t max_tokens, att_ids *id
 {
     if (att_vocab_is_subword(vocab))
         return count_bytes(vocab, max_tokens, ids, line, length, err);
-    size_t start = ids->count;
-    ATT_TRY(att_vocab_count_tags(vocab, max_tokens, ids, line, length, &length, err));
-    max_tokens -= ids->count - start;
+    size_t text_length = att_vocab_tags_start(vocab, line, length), i = 0;
     att_string normalized = { 0 };
-    att_status status = att_vocab_normalize(vocab, &normalized, NULL, line, length, err);
+    att_status status = att_vocab_normalize(vocab, &normalized, NULL, line, text_length, err);
     att_pretokenizer splitter = att_vocab_split(vocab, &normalized);
     const char *token;
     size_t bytes;
-    for (size_t i = 0; status == ATT_OK && i < max_tokens; i++) {
+    for (; status == ATT_OK && i < max_tokens; i++) {
         if (!att_pretokenizer_next(&splitter, &token, &bytes))
             break;
         status = count_token(vocab, ids, token, bytes, err);
     }
     att_string_free(&normalized);
-    return status;
+    ATT_TRY(status);
+    return att_vocab_count_tags(vocab, max_tokens - i, ids, line, length, err);
 }
 
 void att_vocab_uncount_tokens(att_vocab *vocab, const int32_t *ids, size_t count)

@@ -64,8 +64,8 @@ att_status att_vocab_extend(att_vocab *vocab, const att_vocab *more, int64_t *ad
                             att_error *err);
 
 /* ---- tags beside the text: symbols of a kind of their own, such as the V and PST of a verb's past
- * tense. A line is then `text<TAB>tags`, and its ids are those of the tags followed by those of the
- * text; a line without a tab has none. A tag is displayed in brackets, [V], and never decoded. */
+ * tense. A line is then `text<TAB>tags`, and its ids are those of the text followed by those of the
+ * tags; a line without a tab has none. A tag is displayed in brackets, [V], and never decoded. */
 
 /* Makes lines have tags. Call it before anything is counted. */
 void att_vocab_set_tags(att_vocab *vocab);

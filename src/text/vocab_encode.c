@@ -84,14 +84,13 @@ att_status att_vocab_encode_limited(const att_vocab *vocab, att_tokenizer_state 
 {
     att_tokenizer_state own = { 0 };
     att_tokenizer_state *used = state ? state : &own;
-    size_t start = ids->count;
-    ATT_TRY(att_vocab_encode_tags(vocab, max_tokens, ids, line, length, &length, err));
-    max_tokens -= ids->count - start;
-    att_status status = att_vocab_normalize(vocab, &used->normalized, NULL, line, length, err);
+    size_t start = ids->count, text_length = att_vocab_tags_start(vocab, line, length);
+    att_status status = att_vocab_normalize(vocab, &used->normalized, NULL, line, text_length, err);
     if (status == ATT_OK)
         status = att_vocab_encode_normalized(vocab, used, max_tokens, ids, err);
     att_tokenizer_state_free(&own);
-    return status;
+    ATT_TRY(status);
+    return att_vocab_encode_tags(vocab, max_tokens - (ids->count - start), ids, line, length, err);
 }
 
 att_status att_vocab_encode(const att_vocab *vocab, att_tokenizer_state *state, att_ids *ids,

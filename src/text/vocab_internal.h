@@ -47,16 +47,14 @@ att_status att_vocab_add_tag(att_vocab *vocab, const char *tag, size_t length, a
 /* The text by which an entry is found: a tag without its brackets. */
 const char *att_vocab_entry_key(const att_vocab_entry *entry, size_t *length);
 
-/* Appends the ids of a line's tags, at most `max_tokens`; *text_length receives the length of the
- * line without them. A vocabulary without tags appends nothing. The line is checked if it has tags.
- */
+/* Appends the ids of a line's tags, at most `max_tokens`. A vocabulary without tags appends
+ * nothing. The line is checked if it has tags. */
 att_status att_vocab_encode_tags(const att_vocab *vocab, size_t max_tokens, att_ids *ids,
-                                 const char *line, size_t length, size_t *text_length,
-                                 att_error *err);
+                                 const char *line, size_t length, att_error *err);
 
 /* The same while tags are counted: their provisional ids. */
 att_status att_vocab_count_tags(att_vocab *vocab, size_t max_tokens, att_ids *ids, const char *line,
-                                size_t length, size_t *text_length, att_error *err);
+                                size_t length, att_error *err);
 
 /* Builds the hash table over all entries. */
 att_status att_vocab_index_entries(att_vocab *vocab);

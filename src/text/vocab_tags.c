@@ -59,10 +59,9 @@ bool att_tags_next(const char *line, size_t length, size_t *at, const char **tag
 }
 
 att_status att_vocab_encode_tags(const att_vocab *vocab, size_t max_tokens, att_ids *ids,
-                                 const char *line, size_t length, size_t *text_length,
-                                 att_error *err)
+                                 const char *line, size_t length, att_error *err)
 {
-    size_t at = *text_length = att_vocab_tags_start(vocab, line, length), size;
+    size_t at = att_vocab_tags_start(vocab, line, length), size;
     const char *tag;
     if (at < length)
         ATT_TRY(att_line_validate(line, length, err));
@@ -76,9 +75,9 @@ att_status att_vocab_encode_tags(const att_vocab *vocab, size_t max_tokens, att_
 }
 
 att_status att_vocab_count_tags(att_vocab *vocab, size_t max_tokens, att_ids *ids, const char *line,
-                                size_t length, size_t *text_length, att_error *err)
+                                size_t length, att_error *err)
 {
-    size_t at = *text_length = att_vocab_tags_start(vocab, line, length), size;
+    size_t at = att_vocab_tags_start(vocab, line, length), size;
     const char *tag;
     if (at < length)
         ATT_TRY(att_line_validate(line, length, err));

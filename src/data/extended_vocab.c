@@ -60,38 +60,21 @@ static att_status find_or_add(att_extended_vocab *vocab, int32_t *id, const char
     return ATT_OK;
 }
 
-/* The number of tags that a line starts with; *length becomes that of its text. */
-static size_t skip_tags(const att_vocab *source, const char *line, size_t *length)
-{
-    size_t count = 0, size, end = *length;
-    const char *tag;
-    if (!line || !att_vocab_has_tags(source))
-        return 0;
-    size_t at = *length = att_vocab_tags_start(source, line, end);
-    while (at < end && att_tags_next(line, end, &at, &tag, &size))
-        count++;
-    return count;
-}
-
 att_status att_extended_vocab_source(att_extended_vocab *vocab, att_ids *out, const int32_t *ids,
                                      size_t count, const char *line, size_t length, att_error *err)
 {
     att_pretokenizer splitter;
-    size_t tags = skip_tags(vocab->source, line, &length);
+    if (line)
+        length = att_vocab_tags_start(vocab->source, line, length);
     att_string_set_free(&vocab->words);
     ATT_TRY(split_line(vocab, &splitter, vocab->source, ids, count, line, length, err));
     for (size_t i = 0; i < count; i++) {
         const char *text = "";
         size_t bytes = 0;
         int32_t id = ATT_ID_UNK;
-        if (i < tags || att_vocab_is_tag(vocab->source, ids[i])) { /* no text to be copied */
-            if (att_ids_add(out, id) != ATT_OK)
-                return att_fail_memory(err);
-            continue;
-        }
         bool split = splitter.text && ids[i] != ATT_ID_BOS && ids[i] != ATT_ID_EOS &&
                      att_pretokenizer_next(&splitter, &text, &bytes);
-        bool known = ids[i] >= ATT_ID_FIRST;
+        bool known = ids[i] >= ATT_ID_FIRST && !att_vocab_is_tag(vocab->source, ids[i]);
         if (known) {
             text = att_vocab_token(vocab->source, ids[i]);
             bytes = strlen(text);

@@ -131,7 +131,8 @@ static void vocabularies_must_go_together(void **state)
 {
     (void)state;
     assert_contradicts(GIVEN("pairs", "train", "f", "joint", "yes", "source-tokens", "bpe"),
-                       "joint needs the same source-tokens and target-tokens");
+                       "joint needs the same source-tokens and target-tokens if either is bpe or "
+                       "byte: their tokens are not those of other kinds");
     assert_contradicts(GIVEN("pairs", "train", "f", "bpe-merges", "9"),
                        "bpe-merges needs source-tokens bpe or target-tokens bpe");
     assert_good(GIVEN("pairs", "train", "f", "bpe-merges", "9", "target-tokens", "bpe"));

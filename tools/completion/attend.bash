@@ -75,6 +75,9 @@ _attend_value() {
     'train --positions-join') _attend_words 'add concat' ;;
     'train --tie-embeddings') _attend_words 'no output all' ;;
     'train --vectors') _attend_files '' ;;
+    'train --char-features') _attend_words 'none cnn lstm' ;;
+    'train --char-embedding-size') ;;
+    'train --char-size') ;;
     'train --init-range') ;;
     'train --init-from') ;;
     'train --init-vocab') _attend_words 'keep extend' ;;
@@ -99,9 +102,6 @@ _attend_value() {
     'train --pool') _attend_words 'stop last mean max attention' ;;
     'train --pool-score') _attend_words 'dot scaled additive' ;;
     'train --pool-heads') ;;
-    'train --char-features') _attend_words 'none cnn lstm' ;;
-    'train --char-embedding-size') ;;
-    'train --char-size') ;;
     'train --dropout') ;;
     'train --word-dropout') ;;
     'train --label-smoothing') ;;
@@ -266,15 +266,15 @@ _attend_options() {
             --bpe-merges --joint --lowercase --min-count
             --max-length --sequence-length --architecture --layers
             --hidden-size --positions --positions-join --tie-embeddings
-            --vectors --vectors-tune --copy --init-range
-            --init-from --init-vocab --rnn-cell --embedding-size
-            --bidirectional --attention --normalizer --attention-context
-            --attention-window --preset --decoder-layers --heads
-            --kv-heads --ffn-size --norm --norm-kind
-            --activation --residuals --attention-scale --embedding-scale
-            --biases --attention-dropout --embedding-dropout --min-window
-            --max-window --pool --pool-score --pool-heads
-            --crf --char-features --char-embedding-size --char-size
+            --vectors --vectors-tune --copy --char-features
+            --char-embedding-size --char-size --init-range --init-from
+            --init-vocab --rnn-cell --embedding-size --bidirectional
+            --attention --normalizer --attention-context --attention-window
+            --preset --decoder-layers --heads --kv-heads
+            --ffn-size --norm --norm-kind --activation
+            --residuals --attention-scale --embedding-scale --biases
+            --attention-dropout --embedding-dropout --min-window --max-window
+            --pool --pool-score --pool-heads --crf
             --dropout --word-dropout --label-smoothing --scheduled-sampling
             --scheduled-sampling-start --guided-alignment-weight --optimizer --learning-rate
             --momentum --beta1 --beta2 --rho

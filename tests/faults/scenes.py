@@ -65,6 +65,10 @@ def make_texts() -> None:
     write("labels.tsv", [f"{line}\t{'good' if i % 2 else 'bad'}" for i, line in enumerate(SENTENCES)])
     write("tags.conll", [f"{word} {'B' if j else 'O'}" if word else "" for line in SENTENCES
                          for j, word in enumerate(line.split() + [""])])
+    write("tags.tsv", [f"{line}\t{line[::-1]}\t{'V;PST' if i % 2 else 'N'}" for i, line in enumerate(SENTENCES)])
+    write("labels.csv", ["text,label"] + [f'"{line}",{i % 2}' for i, line in enumerate(SENTENCES)])
+    write("labels.jsonl", [f'{{"text":"{line}","label":{i % 2}}}' for i, line in enumerate(SENTENCES)])
+    write("vectors.txt", ["3 4", "the 1 2 3 4", "dog 4 3 2 1", "zebra 0 0 0 0"])
     write("text.txt", [f'{line} "{line}" (a) {i}.' for i, line in enumerate(SENTENCES)])
     write("long.txt", [f'{line} "{line}" ({i})' for i in range(10) for line in SENTENCES])
     write("captions.tsv", [f"{i % 4}\t{line}" for i, line in enumerate(SENTENCES)])
@@ -148,6 +152,9 @@ TRAINED = {
     "lm": f"lm --train IN/text.txt {RNN} --architecture rnn --sequence-length 8 {SHORT}",
     "lm-transformer": f"lm --train IN/text.txt {TRANSFORMER} --sequence-length 8 {SHORT}",
     "classifier": f"classify --train IN/labels.tsv --valid-fraction 0.3 {RNN} --pool attention {SHORT}",
+    "tags": f"pairs --train IN/tags.tsv --valid IN/tags.tsv {RNN} {SHORT}",
+    "vectors": f"classify --train IN/labels.csv --valid IN/labels.jsonl --hidden-size 4 --vectors IN/vectors.txt "
+               f"--vectors-tune=no --char-features cnn --char-size 3 {SHORT}",
     "cnn": f"classify --train IN/labels.tsv --valid-fraction 0.3 --architecture cnn --hidden-size 3 --embedding-size 4 {SHORT}",
     "tagger": f"tag --train IN/tags.conll --valid-fraction 0.3 {RNN} --crf --char-features cnn --char-size 3 {SHORT}",
     "caption": f"caption --train IN/captions.tsv --features IN/features.npy --valid IN/captions.tsv {RNN} {SHORT}",

@@ -159,7 +159,7 @@ static void put_map(att_writer *out, const att_map *map)
         out->status = ATT_NO_MEMORY;
     } else {
         att_put(out, "<figure>\n");
-        att_map_put_svg(out, &shown, &(att_svg_options){ .id = "map" });
+        att_map_put_svg(out, &shown, &(att_svg_options){ .id = "map", .digits = ATT_MAP_DIGITS });
         if (shown.keys < map->keys || shown.queries < map->queries) {
             att_put(out, "<figcaption>");
             att_map_put_reduction(out, map, &shown, "×");

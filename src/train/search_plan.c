@@ -16,7 +16,7 @@
 /* The stream of the draws, under settings->seed: one index per attempt and row below. */
 #define SEARCH_STREAM (UINT64_C(0x747279))
 
-enum { MAX_ATTEMPTS = 1000 };
+enum { MAX_ATTEMPTS = 200 };
 
 /* ---- copies of settings */
 

@@ -152,22 +152,21 @@ static void less_time_makes_a_smaller_model(void **state)
 static void more_time_and_data_make_a_larger_model(void **state)
 {
     (void)state;
-    static const char *const more[][2] = { { "alphabet", "abcdefgh" },
-                                           { "train-count", "30000" },
-                                           { "min-string-length", "11" },
-                                           { "max-string-length", "12" },
+    static const char *const more[][2] = { { "train-count", "3100" },
+                                           { "min-string-length", "100" },
+                                           { "max-string-length", "101" },
                                            { "batch-tokens", "256" } };
     char folder[64];
     folder_new(folder);
-    for (int seconds = 20; seconds <= 2000; seconds *= 100) {
+    for (int seconds = 10000; seconds <= 100000; seconds *= 10) {
         char time[32];
         snprintf(time, sizeof time, "%ds", seconds);
-        start_clock(0.001);
+        start_clock(0.5);
         att_settings *settings = make(folder, time);
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
             small_set(settings, more[i][0], more[i][1]);
         att_training *training = open_run(settings);
-        assert_int_equal(settings->hidden_size, seconds == 20 ? 64 : 128);
+        assert_int_equal(settings->hidden_size, seconds == 10000 ? 64 : 128);
         att_training_free(training);
         att_settings_free(settings);
     }

@@ -12,7 +12,7 @@
 static att_settings *make(const char *folder, const char *tries)
 {
     static const char *const all[][2] = {
-        { "train-count", "60" }, { "valid-count", "12" },  { "max-string-length", "6" },
+        { "train-count", "24" }, { "valid-count", "6" },   { "max-string-length", "4" },
         { "dropout", "0.1" },    { "batch-tokens", "64" }, { "epochs", "4" },
         { "layers", "1" },       { "save-every", "1000" },
     };
@@ -166,7 +166,7 @@ static double now;
 
 static double read_clock(void)
 {
-    return now += 0.02;
+    return now += 0.2;
 }
 
 static void a_time_budget_is_shared_by_the_tries(void **state)
@@ -256,7 +256,6 @@ static void what_cannot_be_searched_is_refused(void **state)
     } rows[] = {
         { { { "try", "3" }, { "hidden-size", "8" }, { "learning-rate", "0.01" }, { "time", NULL } },
           "there are only 1 different settings to try, since the others are given" },
-        { { { "try", "30" }, { "hidden-size", "8" } }, "different settings to try" },
         { { { "try", "0" } }, "try expects a number of tries, found 0" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

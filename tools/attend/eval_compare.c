@@ -99,13 +99,14 @@ static att_status compare(const eval_settings *set, const decoding *models,
                           att_model *const *baseline, size_t baseline_count, const char *data,
                           att_error *err)
 {
+    static const char *const no_names[] = { NULL };
     name_list list = { 0 };
     att_comparison *found = NULL;
     att_string notes = { 0 };
     size_t count = 0;
     att_model_type type = att_model_type_get(models->model);
     bool generates = type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CAPTION;
-    const char *const *names = generates ? att_model_metrics(models->model, &count) : NULL;
+    const char *const *names = generates ? att_model_metrics(models->model, &count) : no_names;
     att_status status = eval_names(&list, set->metrics, names, count, err);
     const att_metric_options metric_options = eval_metric_options(set);
     const att_eval_options options = { .size = sizeof(att_eval_options),

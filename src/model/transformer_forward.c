@@ -113,13 +113,20 @@ static const att_packed_sequences *set_tag_positions(att_tape *tape,
     return out;
 }
 
-void att_transformer_encode_packed(att_transformer_pass *pass, const att_packed_sequences *sources)
+/* The encoder states of text with its tags, if it has any. */
+static att_node *encode_text(att_transformer_pass *pass, const att_packed_sequences *sources)
 {
     int32_t first_tag = pass->network->first_tag;
     if (sources && first_tag > 0)
         sources = set_tag_positions(pass->tape, sources, first_tag);
-    if (sources)
-        project_cross_kv(pass, att_transformer_run_encoder(pass, sources));
+    return sources ? att_transformer_run_encoder(pass, sources) : NULL;
+}
+
+void att_transformer_encode_packed(att_transformer_pass *pass, const att_packed_sequences *sources)
+{
+    att_node *x = encode_text(pass, sources);
+    if (x)
+        project_cross_kv(pass, x);
 }
 
 /* Packed rows x [1,N,D] as [sequences,length,D], zeros in padding. */
@@ -141,7 +148,7 @@ void att_transformer_encode_tokens(att_transformer_pass *pass, const att_sources
 {
     const att_packed_sequences *packed = att_packed_sequences_new(
         pass->tape, sources->rows, sources->length, sources->lengths, sources->ids);
-    att_node *x = att_transformer_run_encoder(pass, packed);
+    att_node *x = encode_text(pass, packed);
     if (!x)
         return;
     project_cross_kv(pass, x);

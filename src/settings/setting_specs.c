@@ -236,6 +236,14 @@ const att_setting_spec att_setting_specs[] = {
          "train the embedding of --vectors too; no: it stays as it is"),
     REAL("model", "init-range", init_range, ALL, "0", 0, 10, "X",
          "initialize weights uniformly in [-X, X]; 0: Xavier (Glorot) by the size of each matrix"),
+    CHOICE(
+        "model", "char-features", char_features, LABELS, "none", char_features, "KIND",
+        "features of a word from its characters (UTF-8 bytes), beside its embedding: none, a CNN "
+        "or a bidirectional LSTM"),
+    INTEGER("model", "char-embedding-size", char_embedding_size, LABELS, "24", 1, 4096, "N",
+            "size of the embeddings of characters"),
+    INTEGER("model", "char-size", char_size, LABELS, "60", 1, 65536, "N",
+            "size of the character features of a word"),
 
     CHOICE("rnn", "rnn-cell", rnn_cell, RNN, "lstm", rnn_cells, "CELL", "type of RNN cell"),
     INTEGER("rnn", "embedding-size", embedding_size, EMBEDDING_SIZE, "128", 1, 65536, "N",
@@ -298,15 +306,6 @@ const att_setting_spec att_setting_specs[] = {
 
     FLAG("tagger", "crf", crf, TAGGER, "no",
          "score whole sequences of labels with a linear-chain CRF, instead of each label alone"),
-
-    CHOICE(
-        "model", "char-features", char_features, LABELS, "none", char_features, "KIND",
-        "features of a word from its characters (UTF-8 bytes), beside its embedding: none, a CNN "
-        "or a bidirectional LSTM"),
-    INTEGER("model", "char-embedding-size", char_embedding_size, LABELS, "24", 1, 4096, "N",
-            "size of the embeddings of characters"),
-    INTEGER("model", "char-size", char_size, LABELS, "60", 1, 65536, "N",
-            "size of the character features of a word"),
 
     REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),
     REAL("regularization", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",

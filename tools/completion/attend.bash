@@ -76,6 +76,9 @@ _attend_value() {
     'train --tie-embeddings') _attend_words 'no output all' ;;
     'train --vectors') _attend_files '' ;;
     'train --init-range') ;;
+    'train --char-features') _attend_words 'none cnn lstm' ;;
+    'train --char-embedding-size') ;;
+    'train --char-size') ;;
     'train --rnn-cell') _attend_words 'vanilla gru lstm' ;;
     'train --embedding-size') ;;
     'train --attention') _attend_words 'none fixed dot scaled general additive concat location local coverage' ;;
@@ -97,9 +100,6 @@ _attend_value() {
     'train --pool') _attend_words 'stop last mean max attention' ;;
     'train --pool-score') _attend_words 'dot scaled additive' ;;
     'train --pool-heads') ;;
-    'train --char-features') _attend_words 'none cnn lstm' ;;
-    'train --char-embedding-size') ;;
-    'train --char-size') ;;
     'train --dropout') ;;
     'train --word-dropout') ;;
     'train --label-smoothing') ;;
@@ -260,15 +260,15 @@ _attend_options() {
             --bpe-merges --joint --lowercase --min-count
             --max-length --sequence-length --architecture --layers
             --hidden-size --positions --positions-join --tie-embeddings
-            --vectors --vectors-tune --init-range --rnn-cell
-            --embedding-size --bidirectional --attention --normalizer
-            --attention-context --attention-window --preset --decoder-layers
-            --heads --kv-heads --ffn-size --norm
-            --norm-kind --activation --residuals --attention-scale
-            --embedding-scale --biases --attention-dropout --embedding-dropout
-            --min-window --max-window --pool --pool-score
-            --pool-heads --crf --char-features --char-embedding-size
-            --char-size --dropout --word-dropout --label-smoothing
+            --vectors --vectors-tune --init-range --char-features
+            --char-embedding-size --char-size --rnn-cell --embedding-size
+            --bidirectional --attention --normalizer --attention-context
+            --attention-window --preset --decoder-layers --heads
+            --kv-heads --ffn-size --norm --norm-kind
+            --activation --residuals --attention-scale --embedding-scale
+            --biases --attention-dropout --embedding-dropout --min-window
+            --max-window --pool --pool-score --pool-heads
+            --crf --dropout --word-dropout --label-smoothing
             --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight --optimizer
             --learning-rate --momentum --beta1 --beta2
             --rho --epsilon --weight-decay --clip-norm

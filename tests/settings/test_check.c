@@ -133,6 +133,18 @@ static void vocabularies_must_go_together(void **state)
     assert_contradicts(GIVEN("pairs", "train", "f", "joint", "yes", "source-tokens", "bpe"),
                        "joint needs the same source-tokens and target-tokens if either is bpe or "
                        "byte: their tokens are not those of other kinds");
+    assert_good(GIVEN("pairs", "train", "f", "joint", "yes", "source-tokens", "space"));
+    assert_contradicts(GIVEN("tag", "train", "f", "format", "scan"),
+                       "format scan contradicts task tag: it reads sentences with a label for each "
+                       "token from files");
+    assert_contradicts(GIVEN("pairs", "train", "f", "format", "scan", "columns", "1,2"),
+                       "columns contradicts format scan: its lines have no columns");
+    assert_contradicts(GIVEN("pairs", "train", "f", "vectors", "v", "tie-embeddings", "all"),
+                       "vectors contradicts tie-embeddings all: they are for the source alone");
+    assert_contradicts(
+        GIVEN("classify", "train", "f", "char-features", "cnn", "source-tokens", "char"),
+        "char-features contradicts source-tokens char: only words have characters "
+        "of their own");
     assert_contradicts(GIVEN("pairs", "train", "f", "bpe-merges", "9"),
                        "bpe-merges needs source-tokens bpe or target-tokens bpe");
     assert_good(GIVEN("pairs", "train", "f", "bpe-merges", "9", "target-tokens", "bpe"));

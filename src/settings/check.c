@@ -404,6 +404,85 @@ static att_status check_files(const att_settings *settings, att_error *err)
                     required);
 }
 
+/* ---- options of the command line against a config file */
+
+static att_setting_origin origin_of(const att_settings *settings, const char *key)
+{
+    return (att_setting_origin)settings->origin[att_setting_spec_find(key)];
+}
+
+/* Whether `key` is from a config file and `other` from the command line. */
+static bool is_overruled(const att_settings *settings, const char *key, const char *other)
+{
+    return origin_of(settings, key) == ATT_FROM_CONFIG &&
+           origin_of(settings, other) == ATT_FROM_CALLER;
+}
+
+static void drop(att_settings *settings, const char *key)
+{
+    settings->origin[att_setting_spec_find(key)] = ATT_FROM_DEFAULT;
+}
+
+static void drop_other_architectures(att_settings *settings)
+{
+    if (origin_of(settings, "architecture") != ATT_FROM_CALLER)
+        return;
+    for (size_t i = 0; i < att_setting_spec_count; i++)
+        if (settings->origin[i] == ATT_FROM_CONFIG &&
+            !(att_setting_specs[i].scope.architectures >> settings->architecture & 1))
+            settings->origin[i] = ATT_FROM_DEFAULT;
+}
+
+/* What check_vocabularies() and check_architecture() would refuse. */
+static void drop_dependents(att_settings *settings)
+{
+    bool tokens_given = is_overruled(settings, "bpe-merges", "tokens") ||
+                        is_overruled(settings, "bpe-merges", "source-tokens") ||
+                        is_overruled(settings, "bpe-merges", "target-tokens");
+    if (tokens_given && !any_tokens_are(settings, ATT_TOKENIZER_BPE))
+        drop(settings, "bpe-merges");
+    if (is_overruled(settings, "activation", "ffn-size") && settings->ffn_size == 0)
+        drop(settings, "activation");
+    if (is_overruled(settings, "conv-channels", "conv-layers") && settings->conv_layers == 0)
+        drop(settings, "conv-channels");
+    if (is_overruled(settings, "label-smoothing", "crf") && settings->crf)
+        drop(settings, "label-smoothing");
+}
+
+/* Drops a key and those of the config file that need it: without source there is no target. */
+static void drop_with_dependents(att_settings *settings, const char *key)
+{
+    drop(settings, key);
+    for (size_t i = 0; i < ATT_COUNT(key_pairs); i++)
+        if (key_pairs[i].required && strcmp(key_pairs[i].other, key) == 0 &&
+            origin_of(settings, key_pairs[i].key) == ATT_FROM_CONFIG)
+            drop(settings, key_pairs[i].key);
+}
+
+static void drop_excluded(att_settings *settings)
+{
+    for (size_t i = 0; i < ATT_COUNT(key_pairs); i++) {
+        const key_pair *row = &key_pairs[i];
+        if (!row->required && is_overruled(settings, row->key, row->other))
+            drop_with_dependents(settings, row->key);
+        else if (!row->required && is_overruled(settings, row->other, row->key))
+            drop_with_dependents(settings, row->other);
+    }
+}
+
+void att_settings_drop_overruled(att_settings *settings)
+{
+    drop_other_architectures(settings);
+    for (size_t i = 0; i < ATT_COUNT(requirements); i++) {
+        const requirement *row = &requirements[i];
+        if (is_overruled(settings, row->key, row->other) &&
+            !is_among(choice_of(settings, row->other), row->values))
+            drop(settings, row->key);
+    }
+    drop_excluded(settings);
+    drop_dependents(settings);
+}
+
 att_status att_settings_check(const att_settings *settings, att_error *err)
 {
     ATT_TRY(check_scope(settings, err));

@@ -148,6 +148,7 @@ att_status att_settings_read(att_settings *settings, const char *text, size_t le
     att_error unseen = { 0 };
     config_parser in = { .settings = settings, .name = name, .err = err ? err : &unseen };
     att_status status = read_lines(&in, text, length);
+    att_settings_drop_overruled(settings);
     att_settings_apply_defaults(settings);
     att_string_free(&in.key);
     att_string_free(&in.value);

@@ -202,6 +202,7 @@ att_status att_settings_set_from(att_settings *settings, const char *key, const 
                                  att_setting_origin origin, att_error *err)
 {
     ATT_TRY(att_settings_set_deferred(settings, key, value, origin, err));
+    att_settings_drop_overruled(settings);
     att_settings_apply_defaults(settings);
     return ATT_OK;
 }

@@ -273,6 +273,10 @@ att_status att_settings_set_deferred(att_settings *settings, const char *key, co
                                      att_setting_origin origin, att_error *err);
 void att_settings_apply_defaults(att_settings *settings);
 
+/* Makes settings of a config file unset that one of the command line leaves without meaning, as
+ * --attention none does with attention-context. Call it before att_settings_apply_defaults(). */
+void att_settings_drop_overruled(att_settings *settings);
+
 /* Whether the user set a key, in a config file or as the caller. */
 bool att_settings_is_given(const att_settings *settings, const char *key);
 

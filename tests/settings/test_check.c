@@ -224,6 +224,71 @@ static void a_checkpoint_of_a_classifier_cannot_ask_for_bleu(void **state)
     att_settings_free(settings);
 }
 
+/* ---- options of the command line against a config file */
+
+/* Sets `options`, pairs ended by NULL, and reads the config before or after it. */
+static att_settings *made_with_config(const char *task, const char *config, bool first,
+                                      const char *const *options)
+{
+    att_settings *settings;
+    assert_int_equal(att_settings_new(&settings, task, NULL), ATT_OK);
+    if (first)
+        assert_int_equal(att_settings_read(settings, config, strlen(config), "c", NULL), ATT_OK);
+    for (size_t i = 0; options[i]; i += 2)
+        assert_int_equal(att_settings_set(settings, options[i], options[i + 1], NULL), ATT_OK);
+    if (!first)
+        assert_int_equal(att_settings_read(settings, config, strlen(config), "c", NULL), ATT_OK);
+    return settings;
+}
+
+static void an_option_wins_over_what_it_makes_meaningless_in_a_config(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *task, *config;
+        const char *options[5];
+        const char *dropped;
+    } cases[] = {
+        { "pairs",
+          "train = f\nattention-context = both\n",
+          { "attention", "none" },
+          "attention-context" },
+        { "pairs", "train = f\nrnn-cell = gru\n", { "architecture", "transformer" }, "rnn-cell" },
+        { "pairs", "source = s\ntarget = t\n", { "train", "f" }, "target" },
+        { "pairs", "train = f\nvalid = v\n", { "valid-fraction", "0.2" }, "valid" },
+        { "pairs", "train = f\nepochs = 9\n", { "time", "1m" }, "epochs" },
+        { "pairs",
+          "train = f\nsource-tokens = bpe\nbpe-merges = 9\n",
+          { "source-tokens", "word" },
+          "bpe-merges" },
+        { "tag", "train = f\nlabel-smoothing = 0.1\n", { "crf", "yes" }, "label-smoothing" },
+        { "pairs", "train = f\nbeta1 = 0.8\n", { "optimizer", "sgd" }, "beta1" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int first = 0; first < 2; first++) {
+            att_settings *settings =
+                made_with_config(cases[i].task, cases[i].config, first == 1, cases[i].options);
+            att_error err = { 0 };
+            if (att_settings_check(settings, &err) != ATT_OK)
+                fail_msg("%s: %s", cases[i].dropped, err.message);
+            assert_false(att_settings_is_given(settings, cases[i].dropped));
+            att_settings_free(settings);
+        }
+}
+
+static void settings_of_one_origin_still_contradict_each_other(void **state)
+{
+    (void)state;
+    static const char config[] = "train = f\nattention = none\nattention-context = both\n";
+    att_settings *settings = made_with_config("pairs", config, true, (const char *[]){ NULL });
+    assert_int_equal(att_settings_check(settings, NULL), ATT_BAD_INPUT);
+    att_settings_free(settings);
+    static const char *const options[] = { "attention-context", "both", NULL };
+    settings = made_with_config("pairs", "train = f\nattention = none\n", true, options);
+    assert_int_equal(att_settings_check(settings, NULL), ATT_BAD_INPUT);
+    att_settings_free(settings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +303,8 @@ int main(void)
         cmocka_unit_test(numbers_out_of_order_are_refused),
         cmocka_unit_test(what_a_model_brought_contradicts_nothing),
         cmocka_unit_test(a_checkpoint_of_a_classifier_cannot_ask_for_bleu),
+        cmocka_unit_test(an_option_wins_over_what_it_makes_meaningless_in_a_config),
+        cmocka_unit_test(settings_of_one_origin_still_contradict_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

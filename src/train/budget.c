@@ -362,8 +362,8 @@ static void time_steps_until(att_budget *budget, double end)
     budget->timed_steps = 0;
 }
 
-/* Too late is always corrected, too early only after a validation and if it is a lot. */
-static att_status check_plan(att_training *training, double now, bool validated, att_error *err)
+/* Too late is always corrected, too early if it is a lot: speed varies. */
+static att_status check_plan(att_training *training, double now, att_error *err)
 {
     att_budget *budget = &training->budget;
     double whole = budget->deadline - budget->start;
@@ -372,7 +372,7 @@ static att_status check_plan(att_training *training, double now, bool validated,
     double spare = fmax(FREE_PART / 2 * whole, budget->step_seconds);
     double left = budget->deadline - now - spare;
     double needed = seconds_for(training, steps);
-    bool late = needed > left, early = validated && needed < 0.9 * left;
+    bool late = needed > left, early = needed < 0.85 * left;
     if (steps <= 0 || (!late && !early))
         return ATT_OK;
     int64_t within = steps_within(training, left - spare);
@@ -387,7 +387,7 @@ att_status att_budget_step_done(att_training *training, att_error *err)
     if (budget->timed_since > 0 && now < budget->next_check)
         return ATT_OK;
     time_steps_until(budget, now);
-    return check_plan(training, now, false, err);
+    return check_plan(training, now, err);
 }
 
 att_status att_budget_validation_done(att_training *training, double seconds, att_error *err)
@@ -397,5 +397,5 @@ att_status att_budget_validation_done(att_training *training, double seconds, at
     time_steps_until(budget, now - seconds);
     budget->timed_since = now;
     budget->validation_seconds = seconds;
-    return check_plan(training, now, true, err);
+    return check_plan(training, now, err);
 }

@@ -75,7 +75,7 @@ att_status att_init_from_values(att_training *training, const att_model *model, 
 att_status att_budget_choose(att_training *training, double seconds, att_error *err);
 
 /* After a step, and after a validation that took `seconds`: plans the rest of the run anew where it
- * would end too late, or after a validation much too early. */
+ * would end too late, or much too early. */
 att_status att_budget_step_done(att_training *training, att_error *err);
 att_status att_budget_validation_done(att_training *training, double seconds, att_error *err);
 

@@ -49,6 +49,8 @@ static bool is_separator(char c)
 bool att_tags_next(const char *line, size_t length, size_t *at, const char **tag, size_t *size)
 {
     size_t start = *at;
+    if (start >= length) /* an empty column may have no text at all */
+        return false;
     while (start < length && is_separator(line[start]))
         start++;
     for (*at = start; *at < length && !is_separator(line[*at]);)

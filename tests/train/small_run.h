@@ -326,4 +326,24 @@ static inline int small_lm_train(char *folder, int64_t steps)
     return status == ATT_OK ? 0 : -1;
 }
 
+/* Writes a file into the folder of a run. */
+static inline void small_write(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Sets a setting to a path in that folder. */
+static inline void small_set_path(att_settings *settings, const char *key, const char *folder,
+                                  const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    small_set(settings, key, path);
+}
+
 #endif

@@ -9,23 +9,6 @@
 
 /* ---- data and runs */
 
-static void write_file(const char *folder, const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void set_path(att_settings *settings, const char *key, const char *folder, const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    small_set(settings, key, path);
-}
-
 /* A run of `task` on the file `data`, to the output `out`, from the model `from` (or NULL). */
 static att_settings *make(const char *folder, const char *task, const char *data, const char *out,
                           const char *from)
@@ -37,11 +20,11 @@ static att_settings *make(const char *folder, const char *task, const char *data
     assert_int_equal(att_settings_new(&settings, task, NULL), ATT_OK);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         small_set(settings, common[i][0], common[i][1]);
-    set_path(settings, "train", folder, data);
-    set_path(settings, "valid", folder, data);
-    set_path(settings, "out", folder, out);
+    small_set_path(settings, "train", folder, data);
+    small_set_path(settings, "valid", folder, data);
+    small_set_path(settings, "out", folder, out);
     if (from)
-        set_path(settings, "init-from", folder, from);
+        small_set_path(settings, "init-from", folder, from);
     return settings;
 }
 
@@ -138,8 +121,8 @@ static void before_the_first_step_outputs_are_those_of_the_model(void **state)
     (void)state;
     char folder[64];
     folder_new(folder);
-    write_file(folder, "pairs", pairs);
-    write_file(folder, "more", more_pairs);
+    small_write(folder, "pairs", pairs);
+    small_write(folder, "more", more_pairs);
     check_same_outputs(folder, "rnn", "keep");
     check_same_outputs(folder, "rnn", "extend");
     check_same_outputs(folder, "transformer", "keep");
@@ -154,8 +137,8 @@ static void the_report_says_what_is_unknown_or_new(void **state)
     (void)state;
     char folder[64];
     folder_new(folder);
-    write_file(folder, "pairs", pairs);
-    write_file(folder, "more", more_pairs);
+    small_write(folder, "pairs", pairs);
+    small_write(folder, "more", more_pairs);
     train(make(folder, "pairs", "pairs", "old.safetensors", NULL));
     static const char *const rows[][2] = {
         { "keep",
@@ -185,8 +168,8 @@ static void check_extension(const char *task, const char *first, const char *sec
 {
     char folder[64];
     folder_new(folder);
-    write_file(folder, "first", first);
-    write_file(folder, "second", second);
+    small_write(folder, "first", first);
+    small_write(folder, "second", second);
     att_settings *settings = make(folder, task, "first", "old.safetensors", NULL);
     for (const char *const(*row)[2] = more; (*row)[0]; row++)
         small_set(settings, (*row)[0], (*row)[1]);
@@ -233,15 +216,15 @@ static void captions_are_extended(void **state)
     char folder[64];
     folder_new(folder);
     att_settings *settings = small_captions_new(folder, "rnn");
-    set_path(settings, "out", folder, "old.safetensors");
+    small_set_path(settings, "out", folder, "old.safetensors");
     train(settings);
-    write_file(folder, "more",
-               "0\ta cat sleeps .\n1\ta dog runs .\n2\ta man jumps .\n3\ta cat sleeps .\n"
-               "4\ta cat sleeps .\n5\ta cat sleeps .\n6\ta cat sleeps .\n7\ta cat sleeps .\n");
+    small_write(folder, "more",
+                "0\ta cat sleeps .\n1\ta dog runs .\n2\ta man jumps .\n3\ta cat sleeps .\n"
+                "4\ta cat sleeps .\n5\ta cat sleeps .\n6\ta cat sleeps .\n7\ta cat sleeps .\n");
     settings = small_captions_new(folder, "rnn");
-    set_path(settings, "train", folder, "more");
+    small_set_path(settings, "train", folder, "more");
     small_set(settings, "valid-fraction", "0.5");
-    set_path(settings, "init-from", folder, "old.safetensors");
+    small_set_path(settings, "init-from", folder, "old.safetensors");
     small_set(settings, "init-vocab", "extend");
     att_training *training = open_run(settings);
     att_model *old = load(folder, "old.safetensors"), *new;
@@ -271,8 +254,8 @@ static void a_resumed_run_ends_in_the_same_bytes(void **state)
         char folder[64], path[256];
         att_string whole[2] = { 0 }, resumed[2] = { 0 };
         folder_new(folder);
-        write_file(folder, "pairs", pairs);
-        write_file(folder, "more", more_pairs);
+        small_write(folder, "pairs", pairs);
+        small_write(folder, "more", more_pairs);
         att_settings *settings = make(folder, "pairs", "pairs", "old.safetensors", NULL);
         small_set(settings, "hidden-size", "8");
         train(settings);
@@ -288,7 +271,7 @@ static void a_resumed_run_ends_in_the_same_bytes(void **state)
                 snprintf(path, sizeof path, "%s/old.safetensors", folder);
                 assert_int_equal(remove(path), 0);
                 assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
-                set_path(settings, "resume", folder, "new.last.safetensors");
+                small_set_path(settings, "resume", folder, "new.last.safetensors");
                 train(settings);
             }
             att_string *files = stopped ? resumed : whole;
@@ -341,9 +324,9 @@ static void what_does_not_fit_is_refused_by_name(void **state)
     };
     char folder[64], path[256];
     folder_new(folder);
-    write_file(folder, "pairs", pairs);
-    write_file(folder, "labels", "a b\tx\nb c\ty\nc\tx\nd\ty\n");
-    write_file(folder, "labels2", "a b\tx\nb c\tz\n");
+    small_write(folder, "pairs", pairs);
+    small_write(folder, "labels", "a b\tx\nb c\ty\nc\tx\nd\ty\n");
+    small_write(folder, "labels2", "a b\tx\nb c\tz\n");
     att_settings *settings = make(folder, "pairs", "pairs", "old.safetensors", NULL);
     small_set(settings, "hidden-size", "8");
     train(settings);
@@ -403,8 +386,8 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     char folder[64];
     folder_new(folder);
-    write_file(folder, "pairs", "a\tb\nb\ta\n");
-    write_file(folder, "more", "a\tc\nc\ta\n");
+    small_write(folder, "pairs", "a\tb\nb\ta\n");
+    small_write(folder, "more", "a\tc\nc\ta\n");
     att_settings *settings = make(folder, "pairs", "pairs", "old.safetensors", NULL);
     small_set(settings, "hidden-size", "2");
     small_set(settings, "embedding-size", "2");

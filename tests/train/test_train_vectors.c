@@ -6,35 +6,18 @@
 
 #include <math.h>
 
-static void put(const char *folder, const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void set_path(att_settings *settings, const char *key, const char *folder, const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    small_set(settings, key, path);
-}
-
 static att_training *start(const char *folder, att_settings **settings, const char *architecture,
                            const char *tune)
 {
     att_training *training;
     att_error err = { 0 };
-    put(folder, "s", "good film\tpos\nbad film\tneg\nso good\tpos\nso bad\tneg\n");
-    put(folder, "v", "good 1 2 3 -4\nbad 5 6 7 8\n");
+    small_write(folder, "s", "good film\tpos\nbad film\tneg\nso good\tpos\nso bad\tneg\n");
+    small_write(folder, "v", "good 1 2 3 -4\nbad 5 6 7 8\n");
     assert_int_equal(att_settings_new(settings, "classify", NULL), ATT_OK);
-    set_path(*settings, "train", folder, "s");
-    set_path(*settings, "valid", folder, "s");
-    set_path(*settings, "vectors", folder, "v");
-    set_path(*settings, "out", folder, "m.safetensors");
+    small_set_path(*settings, "train", folder, "s");
+    small_set_path(*settings, "valid", folder, "s");
+    small_set_path(*settings, "vectors", folder, "v");
+    small_set_path(*settings, "out", folder, "m.safetensors");
     small_set(*settings, "architecture", architecture);
     small_set(*settings, "vectors-tune", tune);
     small_set(*settings, "optimizer", "adamw");

@@ -275,7 +275,7 @@ static void put_constant_row(const struct formula_printer *w, const att_matrix *
 static void put_constant(const struct formula_printer *w, const att_matrix *m)
 {
     att_number_format format =
-        att_number_choose(m->data, m->allowed, m->rows * m->cols, digits_of(w));
+        att_number_choose_sums(m->data, m->allowed, m->rows * m->cols, m->magnitude, digits_of(w));
     if (m->rows == 1 && m->cols == 1) {
         put_value(w, m->data[0], format);
         return;

@@ -140,8 +140,7 @@ static void put_value(att_page *page, const att_matrix *value, bool equals)
     if (equals)
         put_equals(page);
     if (scalar && (!value->allowed || value->allowed[0]))
-        att_put_formula_number(page->out, value->data[0], &att_notation_mathml,
-                               page->options->digits);
+        att_put_formula_matrix(page->out, value, &att_notation_mathml, page->options->digits);
     else if (scalar)
         att_put(page->out, "<mtext>masked</mtext>");
     att_put(page->out, "</mrow></math>\n");

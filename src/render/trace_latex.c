@@ -55,6 +55,17 @@ static const char preamble[] =
     "  \\ifdim\\wd\\attendbox>\\attendroom\\resizebox{\\attendroom}{!}{\\usebox{\\attendbox}}%\n"
     "  \\else\\usebox{\\attendbox}\\fi}\n"
     "\\newcommand{\\attendline}[1]{\\par\\hspace*{1.5em}\\attendfit{#1}\\par}\n"
+    "% A sum, broken over lines if it is wider than the page.\n"
+    "\\newcommand{\\attendsum}[1]{\\setlength{\\attendroom}{\\linewidth}"
+    "\\addtolength{\\attendroom}{-6em}%\n"
+    "  \\sbox{\\attendbox}{$\\displaystyle #1$}%\n"
+    "  \\ifdim\\wd\\attendbox>\\attendroom\\par{\\leftskip=1.5em \\hangindent=2.5em \\hangafter=1\n"
+    "  \\rightskip=3em plus 1fil \\binoppenalty=0 \\relpenalty=0 \\lineskip=3pt "
+    "\\lineskiplimit=2pt\n"
+    "  $\\displaystyle #1$\\par}%\n"
+    "  \\else\\par\\hspace*{1.5em}\\usebox{\\attendbox}\\par\\fi}\n"
+    "% What stands above a formula or a figure is never parted from it.\n"
+    "\\newcommand{\\attendcaption}[1]{\\par #1\\par\\nobreak}\n"
     "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
     "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
     "% A cell of a map: its color, the color of its text, its text. Boxes, because the package\n"
@@ -107,6 +118,21 @@ static void open_display(att_page *page)
     att_put(page->out, "\\attendline{");
 }
 
+/* Whether TeX can break the formula into lines: no wide fraction, matrix or root is in the way. */
+static bool can_break(att_page *page, const att_expr *e)
+{
+    enum { WIDE = 70 };
+    bool sum = e->kind == ATT_EXPR_BINARY &&
+               (e->op == ATT_OP_ADD || e->op == ATT_OP_SUBTRACT || e->op == ATT_OP_MULTIPLY);
+    bool call = e->kind == ATT_EXPR_CALL && strcmp(e->text, "exp") != 0;
+    if (!sum && !call)
+        return att_formula_width(page, e) <= WIDE;
+    for (size_t i = 0; i < e->children; i++)
+        if (!can_break(page, e->child[i]))
+            return false;
+    return true;
+}
+
 static void close_display(att_page *page)
 {
     att_put(page->out, "}\n");
@@ -126,7 +152,10 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     const att_notation *notation = &att_notation_tex;
     bool literal = formula && value && att_expr_is_literal(formula);
     bool has_formula = formula && !literal;
-    open_display(page);
+    att_put(page->out,
+            has_formula && can_break(page, formula) && (!value || is_long(page, formula, value))
+                ? "\\attendsum{"
+                : "\\attendline{");
     if (name)
         notation->name(page->out, name, notation);
     if (has_formula) {
@@ -136,6 +165,7 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     if (value) {
         if (has_formula && is_long(page, formula, value)) {
             close_display(page);
+            att_put(page->out, "\\nobreak");
             open_display(page);
             att_put(page->out, "\\quad");
         }
@@ -148,7 +178,8 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
 
 static void latex_calculation(att_page *page, const att_calculation *calculation)
 {
-    open_display(page);
+    bool breaks = !calculation->right || can_break(page, calculation->right);
+    att_put(page->out, breaks ? "\\attendsum{" : "\\attendline{");
     att_put_calculation(page->out, calculation, &att_notation_tex, page->options->digits, " = ",
                         " = ");
     close_display(page);
@@ -156,16 +187,16 @@ static void latex_calculation(att_page *page, const att_calculation *calculation
 
 static void latex_head(att_page *page, int64_t number)
 {
-    att_putf(page->out, "\n\\paragraph{Head %" PRId64 "}~\n", number);
+    att_putf(page->out, "\n\\attendcaption{\\textbf{Head %" PRId64 "}}\n", number);
 }
 
 static void latex_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
 {
     (void)before;
     if (part->description) {
-        att_put(page->out, "\n\\textit{");
+        att_put(page->out, "\n\\attendcaption{\\textit{");
         put_tex(page, part->description);
-        att_put(page->out, "}\n");
+        att_put(page->out, "}}\n");
     }
     put_equation(page, part->name, part->formula, att_part_value(part, page->options));
     att_put_calculations(page, part);
@@ -267,7 +298,10 @@ static void put_panel_head(att_page *page, const att_map *map, int64_t panel)
     }
     att_put(page->out, "\\begin{tabular}{r@{\\hspace{0.6em}}*{");
     att_put_integer(page->out, map->keys);
-    att_put(page->out, "}{c@{\\hspace{1pt}}}}\nquery $\\backslash$ key");
+    att_put(page->out, "}{c@{\\hspace{1pt}}}}\n");
+    put_tex(page, att_map_query_name(map));
+    att_put(page->out, " $\\backslash$ ");
+    put_tex(page, att_map_key_name(map));
     bool upright = map->keys > MAP_VALUES || has_long_labels(map);
     for (int64_t j = 0; j < map->keys; j++) {
         att_put(page->out, upright ? " & \\rotatebox{90}{" : " & {\\strut ");
@@ -317,13 +351,13 @@ static void latex_plot(att_page *page, const att_trace_step *step)
     if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
         return;
     att_color_scale scale = att_map_color_scale(&map);
-    att_put(page->out, "\n\\textbf{");
-    put_tex(page, map.title ? map.title : "Attention map");
-    att_put(page->out, "}\\nopagebreak\n");
+    att_put(page->out, "\n\\attendcaption{\\textbf{");
+    put_tex(page, map.title ? map.title : map.query_name ? "Matrix" : "Attention map");
+    att_put(page->out, "}}\n");
     if (att_map_is_reduced(page, step, &map)) {
-        att_put(page->out, "\n");
+        att_put(page->out, "\\attendcaption{");
         att_map_put_reduction(page->out, step->map, &map, "$\\times$");
-        att_put(page->out, "\n");
+        att_put(page->out, "}\n");
     }
     att_put(page->out, "\n{\\raggedright");
     for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)

@@ -225,7 +225,11 @@ static void put_panel(att_page *page, const att_map *map, int64_t panel)
     } else if (map->panels > 1) {
         att_putf(page->out, "\n*head %" PRId64 "*\n", panel + 1);
     }
-    att_put(page->out, "\n| query \\\\ key |");
+    att_put(page->out, "\n| ");
+    put_escaped(page->out, att_map_query_name(map));
+    att_put(page->out, " \\\\ ");
+    put_escaped(page->out, att_map_key_name(map));
+    att_put(page->out, " |");
     for (int64_t j = 0; j < map->keys; j++)
         put_cell_text(page, att_map_label(map->key_labels, j, number));
     put_table_rule(page, map->keys);
@@ -239,7 +243,7 @@ static void md_plot(att_page *page, const att_trace_step *step)
     if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
         return;
     att_put(page->out, "\n**");
-    put_escaped(page->out, map.title ? map.title : "Attention map");
+    put_escaped(page->out, map.title ? map.title : map.query_name ? "Matrix" : "Attention map");
     att_put(page->out, "**\n");
     if (att_map_is_reduced(page, step, &map)) {
         att_put(page->out, "\n");

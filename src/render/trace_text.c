@@ -160,8 +160,7 @@ static void put_inline(att_page *page, const att_matrix *value)
         if (value->allowed && !value->allowed[0])
             att_put(page->out, "masked");
         else
-            att_put_formula_number(page->out, value->data[0], notation(page),
-                                   page->options->digits);
+            att_put_formula_matrix(page->out, value, notation(page), page->options->digits);
         return;
     }
     att_view view = att_matrix_text_view(&terminal, value, page->options, 0);
@@ -205,6 +204,24 @@ static void put_name(const att_terminal *terminal, const char *name, bool more)
     att_put(terminal->out, more ? " = " : " =");
 }
 
+/* formula = number, over several lines. */
+static void put_long_number(att_page *page, const char *formula, const att_matrix *value,
+                            int column, int indent)
+{
+    att_terminal terminal = terminal_of(page);
+    struct line line;
+    line_open(&line);
+    att_put(&line.out, formula);
+    att_put(&line.out, " = ");
+    if (value->allowed && !value->allowed[0])
+        att_put(&line.out, "masked");
+    else
+        att_put_formula_matrix(&line.out, value, notation(page), page->options->digits);
+    const char *text = line_close(&line, page);
+    if (text)
+        att_terminal_wrapped(&terminal, text, column, indent + VALUE_INDENT);
+}
+
 /* name = formula, and the value behind or below it. Name and formula may be missing. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value, int indent)
@@ -225,6 +242,10 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         att_put(page->out, !literal ? " = " : name ? " " : "");
         put_inline(page, value);
         put_blank(page);
+        return;
+    }
+    if (value && is_scalar(value) && !literal) {
+        put_long_number(page, text, value, column, indent);
         return;
     }
     if (end < terminal.width) {

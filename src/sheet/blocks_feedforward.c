@@ -38,6 +38,18 @@ static att_expr *write_position(att_arena *arena, int64_t position, int64_t col,
     return att_make_call(arena, col % 2 == 0 ? "sin" : "cos", angle);
 }
 
+/* Labels "0", "1", …: positions and elements count from 0, as in the formula. */
+static const char *const *number_labels(att_arena *arena, int64_t first, int64_t count)
+{
+    const char **labels = att_arena_alloc(arena, (size_t)count, sizeof *labels);
+    for (int64_t i = 0; labels && i < count; i++) {
+        labels[i] = att_arena_printf(arena, "%" PRId64, first + i);
+        if (!labels[i])
+            return NULL;
+    }
+    return labels;
+}
+
 /* Both indices of PE(pos, i) count from 0, as in the formula. */
 static att_status write_positions(const att_call *call, const att_matrix *table, int64_t start,
                                   double base, att_calculations *out)
@@ -75,6 +87,11 @@ att_status att_run_positional(const att_call *call, att_value *out)
     if (!table || !formula)
         return att_fail_memory(call->err);
     att_reference_sinusoids(table->data, start, rows, width, base);
+    table->row_labels = number_labels(call->arena, start, rows);
+    table->col_labels = number_labels(call->arena, 0, width);
+    table->numbered = true;
+    if (!table->row_labels || !table->col_labels)
+        return att_fail_memory(call->err);
     ATT_TRY(write_positions(call, table, start, base, &calculations));
     ATT_TRY(att_sheet_layer_add(
         &layer,
@@ -136,6 +153,8 @@ att_status att_run_linear(const att_call *call, att_value *out)
     for (int64_t i = 0; bias && i < y->rows; i++)
         for (int64_t j = 0; j < y->cols; j++)
             y->data[i * y->cols + j] += bias->data[layer.columns ? i : j];
+    if (bias)
+        y->magnitude = fmax(y->magnitude, att_matrix_largest(bias));
     ATT_TRY(write_linear(&layer, layer.columns ? w.matrix : x.matrix,
                          layer.columns ? x.matrix : w.matrix, bias, y, &calculations));
     ATT_TRY(att_sheet_layer_add(

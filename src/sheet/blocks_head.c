@@ -270,6 +270,9 @@ static void label_results(att_sheet_head *head)
     }
     head->output->row_labels = head->query->row_labels;
     head->output->col_labels = head->value->col_labels;
+    head->output->magnitude = att_matrix_largest(head->value);
+    if (head->key->cols == head->query->cols)
+        head->scores->magnitude = att_matrix_largest(head->query) * att_matrix_largest(head->key);
 }
 
 static att_status compute(const att_sheet_layer *layer, const att_sheet_attention *attention,

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int64_t queries_of(const att_sheet_head *head)
 {
@@ -163,7 +164,8 @@ static const char *scaled_score_description(att_arena *arena, const att_attentio
 static const char *describe_masked(att_arena *arena, const char *description,
                                    const att_sheet_head *head)
 {
-    if (!description || !head->allowed)
+    size_t pairs = (size_t)(head->query->rows * head->key->rows);
+    if (!description || !head->allowed || !memchr(head->allowed, 0, pairs))
         return description;
     return att_arena_printf(arena, "%s; masked pairs are excluded", description);
 }

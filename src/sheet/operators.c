@@ -5,6 +5,7 @@
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static double add(double a, double b)
@@ -62,6 +63,12 @@ static bool fits(int64_t a, int64_t b)
     return a == b || a == 1 || b == 1;
 }
 
+/* Labels that arithmetic keeps: not the numbers of positions. */
+static const char *const *kept(const att_matrix *matrix, const char *const *labels)
+{
+    return matrix->numbered ? NULL : labels;
+}
+
 /* The labels of the operand that has the result's length along this side; the left operand
  * first. */
 static const char *const *pick_labels(const char *const *left, int64_t left_length,
@@ -88,11 +95,23 @@ static att_matrix *broadcast(att_arena *arena, const att_matrix *left, const att
         for (int64_t j = 0; j < cols; j++)
             to->data[i * cols + j] = apply(a[left->cols == 1 ? 0 : j], b[right->cols == 1 ? 0 : j]);
     }
-    to->row_labels =
-        pick_labels(left->row_labels, left->rows, right->row_labels, right->rows, rows);
-    to->col_labels =
-        pick_labels(left->col_labels, left->cols, right->col_labels, right->cols, cols);
+    to->row_labels = pick_labels(kept(left, left->row_labels), left->rows,
+                                 kept(right, right->row_labels), right->rows, rows);
+    to->col_labels = pick_labels(kept(left, left->col_labels), left->cols,
+                                 kept(right, right->col_labels), right->cols, cols);
     return to;
+}
+
+/* The size of the round-off in the result: that of the terms of a sum; a factor scales it. */
+static double magnitude_of(att_expr_op op, const att_matrix *left, const att_matrix *right)
+{
+    if (op == ATT_OP_ADD || op == ATT_OP_SUBTRACT)
+        return fmax(att_matrix_largest(left), att_matrix_largest(right));
+    if (op == ATT_OP_MULTIPLY || op == ATT_OP_MULTIPLY_ELEMENTWISE)
+        return fmax(left->magnitude > 0 ? left->magnitude * att_matrix_largest(right) : 0,
+                    right->magnitude > 0 ? right->magnitude * att_matrix_largest(left) : 0);
+    bool by_number = op == ATT_OP_DIVIDE && att_matrix_is_scalar(right) && right->data[0] != 0;
+    return by_number ? left->magnitude / fabs(right->data[0]) : 0;
 }
 
 static att_status elementwise(const att_scope *scope, const att_expr *node, const att_matrix *left,
@@ -104,7 +123,10 @@ static att_status elementwise(const att_scope *scope, const att_expr *node, cons
             "element-wise operands must have the same shape, or one of them must be a "
             "matching row, a matching column or a number");
     *out = broadcast(scope->arena, left, right, operations[node->op].apply);
-    return *out ? ATT_OK : att_fail_memory(scope->err);
+    if (!*out)
+        return att_fail_memory(scope->err);
+    (*out)->magnitude = magnitude_of(node->op, left, right);
+    return ATT_OK;
 }
 
 /* Division without broadcasting: by a number, or by a matrix of the same shape. */
@@ -167,8 +189,9 @@ static att_status multiply(const att_scope *scope, const att_expr *node, const a
     if (!product)
         return att_fail_memory(scope->err);
     multiply_into(product, left, right);
-    product->row_labels = left->row_labels;
-    product->col_labels = right->col_labels;
+    product->row_labels = kept(left, left->row_labels);
+    product->col_labels = kept(right, right->col_labels);
+    product->magnitude = att_matrix_largest(left) * att_matrix_largest(right);
     *out = product;
     return ATT_OK;
 }

@@ -122,10 +122,10 @@ static bool has_weights(const att_matrix *matrix)
 static att_status read_parts(att_interpreter *interpreter, const att_value *record,
                              const char *name, struct panels *panels)
 {
-    panels->attention = is_attention_part(name);
     for (size_t i = 0; i < record->part_count; i++)
         if (strcmp(record->parts[i].name, name) == 0)
             ATT_TRY(add_panel(interpreter, panels, record->part_count, record->parts[i].value));
+    panels->attention = panels->count > 0 && is_attention_part(name);
     return ATT_OK;
 }
 
@@ -288,8 +288,12 @@ att_status att_run_plot(att_interpreter *interpreter, att_parser *parser)
                       .panels = (int64_t)panels.count,
                       .queries = panels.items[0]->rows,
                       .keys = panels.items[0]->cols,
-                      .query_name = attention ? NULL : "row",
-                      .key_name = attention ? NULL : "column" };
+                      .query_name = attention                   ? NULL
+                                    : panels.items[0]->numbered ? "position"
+                                                                : "row",
+                      .key_name = attention                   ? NULL
+                                  : panels.items[0]->numbered ? "element"
+                                                              : "column" };
     att_arena *arena = &interpreter->sheet->arena;
     if (!fill_map(arena, map, &panels) || !name_panels(arena, map, formula, panels.list))
         return att_fail_memory(interpreter->scope.err);

@@ -15,6 +15,9 @@ typedef struct att_matrix {
     const uint8_t *allowed;        /* [rows, cols], 0: masked, shown as masked; NULL: no mask */
     const char *const *row_labels; /* [rows], entries may be NULL; or NULL */
     const char *const *col_labels; /* [cols]; or NULL */
+    bool numbered; /* the labels are positions from 0: selections keep them, arithmetic does not */
+    double magnitude; /* of the terms that were added up to its numbers, so that round-off beside
+                         them is shown as 0; or 0 */
 } att_matrix;
 
 /* The calculation of one element with its numbers: left = right = value. */

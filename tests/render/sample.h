@@ -13,26 +13,31 @@ enum { SAMPLE_LARGE_ROWS = 30, SAMPLE_LARGE_COLS = 40 };
 
 static double h_data[] = { 0.1, 0.2, 0.3, 0.4, 0.5, -0.6 };
 static const char *const h_labels[] = { "আমি", "日本", "a_b&<c>" };
-static const att_matrix h_value = { 3, 2, h_data, NULL, h_labels, NULL };
+static const att_matrix h_value = { .rows = 3, .cols = 2, .data = h_data, .row_labels = h_labels };
 
 static double tiny_data[] = { 0.99995, 4.8e-05, 0 };
-static const att_matrix tiny_value = { 1, 3, tiny_data, NULL, NULL, NULL };
+static const att_matrix tiny_value = { .rows = 1, .cols = 3, .data = tiny_data };
 
 static double scores_data[] = { 0.6, 0.82, -INFINITY, 1.04, -0.25, 2 };
 static const uint8_t scores_allowed[] = { 1, 1, 0, 1, 1, 1 };
 static const char *const scores_rows[] = { "s", "t" };
-static const att_matrix scores_value = { 2, 3, scores_data, scores_allowed, scores_rows, h_labels };
+static const att_matrix scores_value = { .rows = 2,
+                                         .cols = 3,
+                                         .data = scores_data,
+                                         .allowed = scores_allowed,
+                                         .row_labels = scores_rows,
+                                         .col_labels = h_labels };
 
 static double output_data[] = { 1.0 / 3, 2.0 / 3 };
-static const att_matrix output_value = { 1, 2, output_data, NULL, NULL, NULL };
+static const att_matrix output_value = { .rows = 1, .cols = 2, .data = output_data };
 
 static double scalar_data[] = { 0.123456789 };
-static const att_matrix scalar_value = { 1, 1, scalar_data, NULL, NULL, NULL };
+static const att_matrix scalar_value = { .rows = 1, .cols = 1, .data = scalar_data };
 
 static double large_data[SAMPLE_LARGE_ROWS * SAMPLE_LARGE_COLS];
-static const att_matrix large_value = {
-    SAMPLE_LARGE_ROWS, SAMPLE_LARGE_COLS, large_data, NULL, NULL, NULL
-};
+static const att_matrix large_value = { .rows = SAMPLE_LARGE_ROWS,
+                                        .cols = SAMPLE_LARGE_COLS,
+                                        .data = large_data };
 
 typedef struct sample {
     att_sheet sheet;

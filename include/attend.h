@@ -471,6 +471,13 @@ typedef enum att_format {
     ATT_FORMAT_JSON,
     ATT_FORMAT_SVG
 } att_format;
+/* How many elements of a result are worked out with their numbers; JSON has all. */
+typedef enum att_detail {
+    ATT_DETAIL_SHEET, /* as the sheet says: `detail none|one|all`, or one element */
+    ATT_DETAIL_NONE,
+    ATT_DETAIL_ONE,
+    ATT_DETAIL_ALL
+} att_detail;
 typedef enum att_color { ATT_COLOR_NONE, ATT_COLOR_256, ATT_COLOR_TRUE } att_color;
 
 /* Options of every `_render` call. Options that do not apply to the format or object are ignored; a
@@ -486,6 +493,7 @@ typedef struct att_render_options {
     bool ascii;       /* text: draw with ASCII characters alone */
     int width;        /* text and SVG: columns; 0: 100 */
     bool flat;        /* SVG maps: for rasterizers, one path per color and no data per cell */
+    att_detail detail; /* sheets: elements worked out, whatever the sheet says */
 } att_render_options;
 /* Appends the sheet. An `only` that names no step, or a row or a head that no matrix has, is
  * ATT_BAD_INPUT. Text, Markdown, LaTeX, HTML, JSON. */

@@ -454,6 +454,12 @@ void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *
     put(&(struct formula_printer){ out, notation, digits }, expr, PRECEDENCE_NONE, true);
 }
 
+void att_put_formula_term(att_writer *out, const att_expr *expr, const att_notation *notation,
+                          int digits)
+{
+    put(&(struct formula_printer){ out, notation, digits }, expr, PRECEDENCE_PRODUCT, false);
+}
+
 void att_put_formula_number(att_writer *out, double value, const att_notation *notation, int digits)
 {
     const struct formula_printer w = { out, notation, digits };

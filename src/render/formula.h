@@ -75,6 +75,10 @@ enum { ATT_DIGITS_EXACT = -1 };
 void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *notation,
                      int digits);
 
+/* A term behind a plus sign: with parentheses if it is a sum or begins with a minus sign. */
+void att_put_formula_term(att_writer *out, const att_expr *expr, const att_notation *notation,
+                          int digits);
+
 /* A single number with its own rounding. */
 void att_put_formula_number(att_writer *out, double value, const att_notation *notation,
                             int digits);

@@ -27,7 +27,8 @@ static const char style[] =
     ".description{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
     ".head{margin:1.2rem 0 0 1.4rem;font-weight:600}\n"
     "details{margin:.3rem 0 0}\nsummary{color:var(--soft);cursor:pointer;font-size:.85rem}\n"
-    "details math{font-size:.95rem}\n"
+    "details math,.working math{font-size:.95rem}\n"
+    ".working .eq{gap:.1rem .25rem;align-items:baseline;padding:0}\n"
     "table.matrix{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3rem 0}\n"
     ".matrix td,.matrix th{padding:.12rem .6rem;text-align:right;white-space:nowrap}\n"
     ".matrix td{font-family:\"Latin Modern Math\",\"STIX Two Math\",math;font-size:1.06rem}\n"
@@ -170,13 +171,33 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     att_put(page->out, "</div>\n");
 }
 
+/* A separate formula for each term of a sum and for each side of an equals sign: a browser breaks
+ * lines only between formulas. */
+#define NEXT_FORMULA "</mrow></math><math displaystyle=\"true\"><mrow>"
+
+static void put_sum(att_page *page, const att_expr *e)
+{
+    if (e->kind != ATT_EXPR_BINARY || e->op != ATT_OP_ADD) {
+        att_put_formula(page->out, e, &att_notation_mathml, page->options->digits);
+        return;
+    }
+    put_sum(page, e->child[0]);
+    att_put(page->out, NEXT_FORMULA "<mo form=\"infix\" lspace=\"0\" rspace=\"0.25em\">+</mo>");
+    att_put_formula_term(page->out, e->child[1], &att_notation_mathml, page->options->digits);
+}
+
 static void html_calculation(att_page *page, const att_calculation *calculation)
 {
-    /* A separate formula for each side of an equals sign lets a long sum wrap there. */
-    const char *equals = "</mrow></math><math displaystyle=\"true\"><mrow><mo>=</mo>";
+    const att_notation *notation = &att_notation_mathml;
+    int digits = page->options->digits;
     open_equation(page);
-    att_put_calculation(page->out, calculation, &att_notation_mathml, page->options->digits, equals,
-                        equals);
+    att_put_formula(page->out, calculation->left, notation, digits);
+    put_equals(page);
+    if (calculation->right) {
+        put_sum(page, calculation->right);
+        att_put(page->out, NEXT_FORMULA "<mo form=\"infix\" lspace=\"0\" rspace=\"0.28em\">=</mo>");
+    }
+    att_put_formula_matrix(page->out, calculation->value, notation, digits);
     att_put(page->out, "</mrow></math></div>\n");
 }
 
@@ -211,7 +232,9 @@ static void put_comment(att_page *page, const att_trace_step *step)
 static void html_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "step");
-    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_equation(page, step->name, step->formula,
+                 att_value_is_part(page, step) ? NULL : step->value);
+    att_put_step_calculations(page, step);
     put_comment(page, step);
     att_put_parts(page, step);
     att_put(page->out, "</section>\n");
@@ -304,9 +327,9 @@ const att_format_spec att_format_html = {
     .part = html_part,
     .calculation = html_calculation,
     .calculations = { .begin = "<details open=\"open\"><summary>calculation</summary>\n",
-                      .more_begin = "<p class=\"note\">and ",
-                      .more_end = "</p>\n",
-                      .end = "</details>\n" },
+                      .end = "</details>\n",
+                      .one_begin = "<div class=\"working\">\n",
+                      .one_end = "</div>\n" },
     .end_sheet = html_end_sheet,
     .end = html_end,
 };

@@ -218,20 +218,52 @@ static void json_prose(att_page *page, const att_trace_step *step)
     att_put(page->out, "}");
 }
 
+/* Inner results, and the calculations of a value without any, which are not fields of the result.
+ */
+static void put_workings(att_page *page, const att_trace_step *step)
+{
+    bool inner = step->calculation_count > 0;
+    for (size_t i = 0; i < step->part_count; i++)
+        inner |= step->parts[i].inner;
+    if (!inner)
+        return;
+    put_key(page, "workings");
+    att_put(page->out, "[");
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i]);
+    if (step->calculation_count > 0)
+        put_part(page, &(att_trace_part){ .name = step->name,
+                                          .formula = step->formula,
+                                          .calculations = step->calculations,
+                                          .calculation_count = step->calculation_count });
+    att_put(page->out, "]");
+}
+
+/* Whether the step has parts that are fields of its result. */
+static bool has_fields(const att_trace_step *step)
+{
+    for (size_t i = 0; i < step->part_count; i++)
+        if (!step->parts[i].inner)
+            return true;
+    return false;
+}
+
 static void json_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "value");
     put_string(page, "name", step->name);
     put_formula(page, "formula", step->formula);
     put_matrix(page, "value", step->value);
-    if (step->part_count > 0) {
+    if (has_fields(step)) {
         put_key(page, "parts");
         att_put(page->out, "[");
         for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-            if (att_part_is_shown(&step->parts[i], page->options))
+            if (!step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
                 put_part(page, &step->parts[i]);
         att_put(page->out, "]");
     }
+    put_workings(page, step);
     att_put(page->out, "}");
 }
 

@@ -214,7 +214,9 @@ static void put_comment(att_page *page, const att_trace_step *step)
 static void latex_value(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n");
-    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_equation(page, step->name, step->formula,
+                 att_value_is_part(page, step) ? NULL : step->value);
+    att_put_step_calculations(page, step);
     put_comment(page, step);
     att_put_parts(page, step);
 }
@@ -397,10 +399,7 @@ const att_format_spec att_format_latex = {
     .head = latex_head,
     .part = latex_part,
     .calculation = latex_calculation,
-    .calculations = { .begin = "{\\small\\setlength{\\parskip}{3pt}\n",
-                      .more_begin = "And ",
-                      .more_end = ".\n",
-                      .end = "\\par}\n" },
+    .calculations = { .begin = "{\\small\\setlength{\\parskip}{3pt}\n", .end = "\\par}\n" },
     .end_sheet = latex_end_sheet,
     .end = latex_end,
 };

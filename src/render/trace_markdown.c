@@ -150,7 +150,9 @@ static void put_comment(att_page *page, const att_trace_step *step, const char *
 
 static void md_value(att_page *page, const att_trace_step *step)
 {
-    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_equation(page, step->name, step->formula,
+                 att_value_is_part(page, step) ? NULL : step->value);
+    att_put_step_calculations(page, step);
     put_comment(page, step, "");
     att_put_parts(page, step);
 }
@@ -289,9 +291,9 @@ const att_format_spec att_format_markdown = {
                                "```math\n\\begin{aligned}\n",
                       .between = " \\\\\n",
                       .after_last = "\n\\end{aligned}\n```\n",
-                      .more_begin = "\nAnd ",
-                      .more_end = ".\n",
-                      .end = "\n</details>\n" },
+                      .end = "\n</details>\n",
+                      .one_begin = "\n```math\n\\begin{aligned}\n",
+                      .one_end = "" },
     .end_sheet = md_end_sheet,
     .end = md_end,
 };

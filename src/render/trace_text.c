@@ -270,9 +270,10 @@ static void text_calculation(att_page *page, const att_calculation *calculation)
     if (!text)
         return;
     att_terminal terminal = terminal_of(page);
+    int indent = page->in_part ? PART_VALUE_INDENT : VALUE_INDENT;
     att_terminal_style(&terminal, ATT_STYLE_DIM);
-    att_put_repeat(page->out, " ", PART_VALUE_INDENT);
-    att_terminal_wrapped(&terminal, text, PART_VALUE_INDENT, PART_VALUE_INDENT + 4);
+    att_put_repeat(page->out, " ", indent);
+    att_terminal_wrapped(&terminal, text, indent, indent + 4);
     att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
@@ -332,9 +333,10 @@ static void put_comment(att_page *page, const att_trace_step *step, int indent)
 
 static void text_value(att_page *page, const att_trace_step *step)
 {
-    bool in_parts = att_value_is_part(step);
+    bool in_parts = att_value_is_part(page, step);
     put_blank(page);
     put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
+    att_put_step_calculations(page, step);
     put_comment(page, step, VALUE_INDENT);
     att_put_parts(page, step);
 }
@@ -462,7 +464,7 @@ const att_format_spec att_format_text = {
     .head = text_head,
     .part = text_part,
     .calculation = text_calculation,
-    .calculations = { .more_begin = "        (and ", .more_end = ")\n" }, /* PART_VALUE_INDENT */
+    .calculations = {}, /* PART_VALUE_INDENT */
     .end_sheet = text_end_sheet,
     .end = text_end,
 };

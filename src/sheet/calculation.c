@@ -70,6 +70,34 @@ att_expr *att_make_call(att_arena *arena, const char *function, att_expr *argume
     return node;
 }
 
+att_expr *att_make_call_of(att_arena *arena, const char *function, att_expr *const *arguments,
+                           size_t count)
+{
+    att_expr *node = make_node(arena, ATT_EXPR_CALL, count);
+    if (!node)
+        return NULL;
+    node->text = function;
+    for (size_t i = 0; i < count; i++)
+        set_child(node, i, arguments[i]);
+    return node;
+}
+
+att_expr *att_make_negative(att_arena *arena, att_expr *of)
+{
+    att_expr *node = of ? make_node(arena, ATT_EXPR_NEGATE, 1) : NULL;
+    if (node)
+        set_child(node, 0, of);
+    return node;
+}
+
+att_expr *att_make_name(att_arena *arena, const char *name)
+{
+    att_expr *node = make_node(arena, ATT_EXPR_NAME, 0);
+    if (node)
+        node->text = name;
+    return node;
+}
+
 att_expr *att_make_indexed(att_arena *arena, const char *name, int64_t row, int64_t col)
 {
     att_expr *node = make_node(arena, ATT_EXPR_INDEXED, col < 0 ? 1 : 2);

@@ -5,6 +5,7 @@
 #include "sheet/archive.h"
 #include "sheet/function.h"
 #include "sheet/matrix.h"
+#include "sheet/workings.h"
 
 #include <math.h>
 #include <string.h>
@@ -216,6 +217,8 @@ static eval_function *const evaluators[] = {
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)
 {
     att_status status = evaluators[node->kind](scope, node, out);
+    if (status == ATT_OK && scope->workings)
+        status = att_workings_note(scope, node, out);
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
     scope->arena->limit_reached = false;

@@ -14,6 +14,7 @@ typedef struct att_interpreter {
     size_t statement;     /* byte offset of the current statement */
     att_string paragraph; /* prose collected so far */
     int paragraph_line;
+    att_detail detail; /* of the statements from here on */
 } att_interpreter;
 
 /* A line of the sheet without leading and trailing blanks. */
@@ -32,6 +33,7 @@ att_statement att_run_assign; /* name = expression */
 att_statement att_run_show;   /* statements.c */
 att_statement att_run_plot;
 att_statement att_run_label;   /* statements.c */
+att_statement att_run_detail;  /* settings.c */
 att_statement att_run_expect;  /* expect.c */
 att_statement att_run_compare; /* compare.c */
 
@@ -39,6 +41,11 @@ att_statement att_run_compare; /* compare.c */
  * misspelled statement is an error. */
 att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out);
+
+/* The same for statements whose first word is often a word of prose: `detail all` is a statement,
+ * "detail all of it" is text. */
+att_status att_sheet_line_setting(const att_interpreter *interpreter, const att_sheet_line *line,
+                                  att_statement **out);
 
 /* Refuses a line of text, or a heading, that has a claim in it: nobody would check it. */
 att_status att_sheet_line_reject_claim(const att_interpreter *interpreter,

@@ -39,6 +39,7 @@ att_status att_interpreter_add_step(att_interpreter *interpreter, const att_pars
     size_t end = parser->last.offset + parser->last.length;
     full.line = interpreter->source.anchor_line;
     full.comment = parser->lexer.comment;
+    full.detail = interpreter->detail;
     full.source = att_arena_strndup(&interpreter->sheet->arena, interpreter->source.text + begin,
                                     end - begin);
     if (!full.source)
@@ -280,7 +281,8 @@ static att_status read_text(att_sheet *sheet, const att_string *text, const char
     interpreter.source =
         (att_sheet_source){ .name = sheet->name, .text = text->data, .length = text->length };
     interpreter.scope =
-        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err, sheet };
+        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err, sheet,
+                     NULL };
     att_status status = run_sheet(&interpreter);
     att_string_free(&interpreter.paragraph);
     return status;

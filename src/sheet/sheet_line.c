@@ -407,6 +407,9 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
         *out = keyword->run;
         return ATT_OK;
     }
+    ATT_TRY(att_sheet_line_setting(interpreter, line, out));
+    if (*out)
+        return ATT_OK;
     if (name > 0) {
         ATT_TRY(reject_near_keyword(interpreter, line, name));
         ATT_TRY(reject_split_keyword(interpreter, line, name));

@@ -2,6 +2,7 @@
 #include "sheet/interpreter.h"
 
 #include "sheet/matrix.h"
+#include "sheet/workings.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,8 +28,9 @@ static att_status list_parts(att_interpreter *interpreter, const att_value *list
 
 /* Adds the step that shows a value. The parts of a record are shown where it is computed, not where
  * it is only named. */
-static att_status add_value(att_interpreter *interpreter, const att_parser *parser,
-                            const char *name, const att_expr *formula, const att_value *value)
+static att_status add_value(att_interpreter *interpreter, const att_scope *scope,
+                            const att_parser *parser, const char *name, const att_expr *formula,
+                            const att_value *value)
 {
     att_trace_step step = {
         .kind = ATT_STEP_VALUE, .name = name, .formula = formula, .value = value->matrix
@@ -39,6 +41,7 @@ static att_status add_value(att_interpreter *interpreter, const att_parser *pars
         step.parts = value->parts;
         step.part_count = value->part_count;
     }
+    ATT_TRY(att_workings_add(scope, value, &step));
     return att_interpreter_add_step(interpreter, parser, &step);
 }
 
@@ -54,8 +57,11 @@ att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
                                        "with 'expect … = …'");
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
-    ATT_TRY(add_value(interpreter, parser, name, formula, &value));
+    att_workings workings = { 0 };
+    att_scope scope = interpreter->scope;
+    scope.workings = &workings;
+    ATT_TRY(att_eval(&scope, formula, &value));
+    ATT_TRY(add_value(interpreter, &scope, parser, name, formula, &value));
     if (!att_symbol_table_set(&interpreter->symbols, &interpreter->sheet->arena, name, &value,
                               interpreter->sheet->step_count - 1))
         return att_fail_memory(interpreter->scope.err);
@@ -68,8 +74,11 @@ att_status att_run_show(att_interpreter *interpreter, att_parser *parser)
     att_value value;
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
-    return add_value(interpreter, parser, NULL, formula, &value);
+    att_workings workings = { 0 };
+    att_scope scope = interpreter->scope;
+    scope.workings = &workings;
+    ATT_TRY(att_eval(&scope, formula, &value));
+    return add_value(interpreter, &scope, parser, NULL, formula, &value);
 }
 
 /* ---- Plots */

@@ -67,28 +67,39 @@ static const att_expr *element(sample *s, const char *name, int row, int col)
 
 static void add_parts(sample *s)
 {
-    s->calculations[0] = (att_calculation){ element(s, "e", 1, 1),
-                                            formula(s, "0.4 * 0.1 + 0.5 * 0.2"), &scalar_value, 1 };
-    s->calculations[1] =
-        (att_calculation){ element(s, "e", 2, 1), formula(s, "0.4 * -0.6"), &scalar_value, 2 };
-    s->parts[0] =
-        (att_trace_part){ "q", 0, "the queries", formula(s, "s"), &output_value, NULL, 0 };
-    s->parts[1] = (att_trace_part){ "scores",
-                                    0,
-                                    "one score per query & key",
-                                    formula(s, "q * k' / sqrt(d_k)"),
-                                    &scores_value,
-                                    s->calculations,
-                                    2 };
-    s->parts[2] = (att_trace_part){ "output",      0,    "added up", formula(s, "weights * v"),
-                                    &output_value, NULL, 0 };
-    s->parts[3] = (att_trace_part){ "weights",     1,    NULL, formula(s, "softmax(scores)"),
-                                    &output_value, NULL, 0 };
-    s->parts[4] =
-        (att_trace_part){ "weights", 2, NULL, formula(s, "softmax(scores)"), &tiny_value, NULL, 0 };
-    s->parts[5] = (att_trace_part){
-        "heads", 0, "side by side", formula(s, "[weights_1, weights_2]"), &large_value, NULL, 0
+    s->calculations[0] = (att_calculation){ .left = element(s, "e", 1, 1),
+                                            .right = formula(s, "0.4 * 0.1 + 0.5 * 0.2"),
+                                            .value = &scalar_value,
+                                            .row = 1 };
+    s->calculations[1] = (att_calculation){ .left = element(s, "e", 2, 1),
+                                            .right = formula(s, "0.4 * -0.6"),
+                                            .value = &scalar_value,
+                                            .row = 2 };
+    s->parts[0] = (att_trace_part){ .name = "q",
+                                    .description = "the queries",
+                                    .formula = formula(s, "s"),
+                                    .value = &output_value };
+    s->parts[1] = (att_trace_part){ .name = "scores",
+                                    .description = "one score per query & key",
+                                    .formula = formula(s, "q * k' / sqrt(d_k)"),
+                                    .value = &scores_value,
+                                    .calculations = s->calculations,
+                                    .calculation_count = 2 };
+    s->parts[2] = (att_trace_part){ .name = "output",
+                                    .description = "added up",
+                                    .formula = formula(s, "weights * v"),
+                                    .value = &output_value };
+    s->parts[3] = (att_trace_part){ .name = "weights",
+                                    .head = 1,
+                                    .formula = formula(s, "softmax(scores)"),
+                                    .value = &output_value };
+    s->parts[4] = (att_trace_part){
+        .name = "weights", .head = 2, .formula = formula(s, "softmax(scores)"), .value = &tiny_value
     };
+    s->parts[5] = (att_trace_part){ .name = "heads",
+                                    .description = "side by side",
+                                    .formula = formula(s, "[weights_1, weights_2]"),
+                                    .value = &large_value };
 }
 
 static void add_checks(sample *s)

@@ -73,8 +73,10 @@ static void positions_count_from_zero(void **state)
     assert_shows("x = positional(2, 2, start = 7)", ATT_FORMAT_JSON, "\"row_labels\":[\"7\",\"8\"]",
                  true);
     /* Words are not called by their positions. */
-    assert_shows("x = [1 2; 3 4] + positional(2, 2)", ATT_FORMAT_JSON, "labels", false);
-    assert_shows("x = positional(2, 2) * [1; 1]", ATT_FORMAT_JSON, "labels", false);
+    assert_shows("P = positional(2, 2)\nx = [1 2; 3 4] + P\ny = x * P", ATT_FORMAT_JSON,
+                 "\"data\":[[1,3],[3.8414709848078967,4.54030230586814]]}", true);
+    assert_shows("P = positional(2, 2)\ny = P * [1; 1]", ATT_FORMAT_TEXT,
+                 "⎡ 1.0000 ⎤\n    ⎣ 1.3818 ⎦", true);
     assert_shows("x = [[1; 2], positional(2, 1)]", ATT_FORMAT_JSON, "labels", false);
 }
 

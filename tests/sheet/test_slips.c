@@ -133,6 +133,27 @@ static void a_claim_with_a_slip_fails_or_is_an_error(void **state)
     }
 }
 
+/* Statements other than claims: a misspelled one is an error, not text. */
+static const char *const misspelled[] = {
+    "detail",      "detail some",    "detail All",  "Detail all",  "detial one",
+    "detal none",  "DETAIL ALL",     "detail oen",  "detail: all", "detail = ",
+    "detail all,", "detail \"all\"", "details all", "detail 1",
+};
+
+static void a_misspelled_statement_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(misspelled); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\n", misspelled[i]);
+        if (att_sheet_read(&sheet, text, strlen(text), "slip.att", ".", &err) != ATT_BAD_INPUT)
+            fail_msg("taken: %s", misspelled[i]);
+        assert_int_equal(err.line, 3);
+    }
+}
+
 static const char *const prose[] = {
     "Expect the weights to add up to 1",
     "We expect a row for each query",
@@ -152,6 +173,11 @@ static const char *const prose[] = {
     "Here w = softmax(x) in short",
     "We expect (as in the handout) three weights",
     "for all inputs except one",
+    "detail is everything",
+    "details all of them",
+    "Detail",
+    "detail all of the steps",
+    "In detail: none",
 };
 
 static void text_about_claims_is_text(void **state)
@@ -203,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_with_a_slip_fails_or_is_an_error),
+        cmocka_unit_test(a_misspelled_statement_is_an_error),
         cmocka_unit_test(text_about_claims_is_text),
         cmocka_unit_test(a_percentage_is_a_tolerance_relative_to_the_expected_number),
     };

@@ -1,0 +1,58 @@
+/* Workings: how the numbers of a statement were computed, for every operation of the language.
+ * While a statement is evaluated, the value of each of its nodes is noted. Afterwards the
+ * expression is taken apart from the inside out: operands that are results of their own, as the
+ * inner call of relu(linear(x, W)), get a name and a part of the step, and each element gets a
+ * calculation with all its numbers (calculation.h). */
+#ifndef ATT_SHEET_WORKINGS_H
+#define ATT_SHEET_WORKINGS_H
+
+#include "sheet/eval.h"
+#include "sheet/interpreter.h"
+
+/* The value of a node. */
+typedef struct att_evaluated {
+    const att_expr *node;
+    att_value value;
+} att_evaluated;
+
+/* The nodes of one statement in the order of their evaluation; start from {0}. */
+typedef struct att_workings {
+    att_evaluated *items;
+    size_t count;
+    size_t capacity;
+    bool too_many; /* the statement is too large to be worked out */
+} att_workings;
+
+/* Notes the value of a node in scope->workings. */
+att_status att_workings_note(const att_scope *scope, const att_expr *node, const att_value *value);
+
+/* The workings of a step: sets its calculations, or, if it has inner results, its parts. `value` is
+ * the value of the step's formula. */
+att_status att_workings_add(const att_scope *scope, const att_value *value, att_trace_step *step);
+
+/* How the elements of a function's result are worked out; ATT_WORKING_NONE: not at all. */
+typedef enum att_working_kind {
+    ATT_WORKING_NONE,
+    ATT_WORKING_ELEMENT, /* f(x) of each element */
+    ATT_WORKING_REDUCE,  /* of a row, a column or all elements */
+    ATT_WORKING_SOFTMAX,
+    ATT_WORKING_NORM,
+} att_working_kind;
+
+att_working_kind att_working_kind_of(const char *function);
+
+/* The calculation of element (i, j) of a call whose argument is worked out by `operand`. */
+typedef struct att_working_call {
+    att_arena *arena;
+    const att_expr *node;
+    const att_matrix *x; /* the value of its first argument */
+    const void *context;
+    att_expr *(*operand)(const void *context, const att_expr *node, int64_t i, int64_t j);
+} att_working_call;
+
+att_expr *att_working_write_call(const att_working_call *call, int64_t i, int64_t j);
+
+/* The number of terms that an element of the call has. */
+int64_t att_working_terms(const att_expr *node, const att_matrix *x);
+
+#endif

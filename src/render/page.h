@@ -6,6 +6,7 @@
 #include "render/formula.h"
 #include "render/map.h"
 #include "render/writer.h"
+#include "sheet/rounding.h"
 #include "sheet/trace.h"
 
 enum { ATT_STEP_KINDS = ATT_STEP_PLOT + 1 };
@@ -89,10 +90,14 @@ att_detail att_page_detail(const att_page *page);
 void att_put_calculations(att_page *page, const att_trace_part *part);
 void att_put_step_calculations(att_page *page, const att_trace_step *step);
 
-/* Writes left = right = value; `equals` stands for the first equals sign, `then` for the second. */
+/* Writes left = right = value; `equals` stands for the first equals sign, `then` for the second,
+ * `about` for it where the value was rounded. */
 void att_put_calculation(att_writer *out, const att_calculation *calculation,
                          const att_notation *notation, int digits, const char *equals,
-                         const char *then);
+                         const char *then, const char *about);
+
+/* "each step rounded to 1 decimal", of the current step. */
+const char *att_page_rounding(const att_page *page, char out[ATT_ROUNDING_WORDS]);
 
 /* Whether the step's value is one of its shown parts, so that it is not shown twice. */
 bool att_value_is_part(const att_page *page, const att_trace_step *step);

@@ -191,7 +191,12 @@ void att_put_check(att_writer *out, const att_check *check, const att_notation *
         att_put_formula(out, check->right, notation, digits);
     }
     att_put(out, space);
-    put_rule(out, check, notation);
+    if (!check->by_hand || check->rule != ATT_RULE_DEFAULT)
+        put_rule(out, check, notation);
+    if (!check->by_hand)
+        return;
+    att_put(out, check->rule != ATT_RULE_DEFAULT ? space : "");
+    notation->word(out, "by hand", notation);
 }
 
 int att_formula_width(att_page *page, const att_expr *formula)
@@ -240,6 +245,11 @@ void att_put_parts(att_page *page, const att_trace_step *step)
         page->format->part(page, part, before);
         before = part;
     }
+}
+
+const char *att_page_rounding(const att_page *page, char out[ATT_ROUNDING_WORDS])
+{
+    return att_rounding_describe(page->sheet->steps[page->step_number - 1].rounding, out);
 }
 
 static void put_if_any(att_writer *out, const char *text)
@@ -323,7 +333,7 @@ void att_put_step_calculations(att_page *page, const att_trace_step *step)
 
 void att_put_calculation(att_writer *out, const att_calculation *calculation,
                          const att_notation *notation, int digits, const char *equals,
-                         const char *then)
+                         const char *then, const char *about)
 {
     att_put_formula(out, calculation->left, notation, digits);
     if (calculation->right) {
@@ -331,7 +341,7 @@ void att_put_calculation(att_writer *out, const att_calculation *calculation,
         att_put_formula(out, calculation->right, notation, digits);
     }
     if (calculation->value) {
-        att_put(out, calculation->right ? then : equals);
+        att_put(out, !calculation->right ? equals : calculation->rounded ? about : then);
         att_put_formula_matrix(out, calculation->value, notation, digits);
     }
 }

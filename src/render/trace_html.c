@@ -135,11 +135,11 @@ static void put_equals(att_page *page)
 }
 
 /* A scalar is part of the formula, a matrix a table beside it. */
-static void put_value(att_page *page, const att_matrix *value, bool equals)
+static void put_value(att_page *page, const att_matrix *value, const char *relation)
 {
     bool scalar = value->rows == 1 && value->cols == 1;
-    if (equals)
-        put_equals(page);
+    if (relation)
+        att_putf(page->out, "<mo>%s</mo>", relation);
     if (scalar && (!value->allowed || value->allowed[0]))
         att_put_formula_matrix(page->out, value, &att_notation_mathml, page->options->digits);
     else if (scalar)
@@ -153,7 +153,7 @@ static void put_value(att_page *page, const att_matrix *value, bool equals)
 
 /* name = formula = value; wraps before the value if it does not fit a line. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_matrix *value)
+                         const att_matrix *value, const att_matrix *rounded)
 {
     const att_notation *notation = &att_notation_mathml;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
@@ -165,9 +165,15 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     if (has_formula)
         att_put_formula(page->out, formula, notation, page->options->digits);
     if (value)
-        put_value(page, value, name || has_formula);
+        put_value(page, value, name || has_formula ? "=" : NULL);
     else
         att_put(page->out, "</mrow></math>\n");
+    if (value && rounded) {
+        char words[ATT_ROUNDING_WORDS];
+        att_put(page->out, "<math displaystyle=\"true\"><mrow>");
+        put_value(page, rounded, "≈");
+        att_putf(page->out, "<span class=\"note\">%s</span>\n", att_page_rounding(page, words));
+    }
     att_put(page->out, "</div>\n");
 }
 
@@ -195,7 +201,9 @@ static void html_calculation(att_page *page, const att_calculation *calculation)
     put_equals(page);
     if (calculation->right) {
         put_sum(page, calculation->right);
-        att_put(page->out, NEXT_FORMULA "<mo form=\"infix\" lspace=\"0\" rspace=\"0.28em\">=</mo>");
+        att_putf(page->out,
+                 NEXT_FORMULA "<mo form=\"infix\" lspace=\"0\" rspace=\"0.28em\">%s</mo>",
+                 calculation->rounded ? "≈" : "=");
     }
     att_put_formula_matrix(page->out, calculation->value, notation, digits);
     att_put(page->out, "</mrow></math></div>\n");
@@ -215,7 +223,8 @@ static void html_part(att_page *page, const att_trace_part *part, const att_trac
         att_put_xml(page->out, part->description);
         att_put(page->out, "</p>\n");
     }
-    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options),
+                 part->rounded);
     att_put_calculations(page, part);
     att_put(page->out, "</div>\n");
 }
@@ -233,7 +242,7 @@ static void html_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "step");
     put_equation(page, step->name, step->formula,
-                 att_value_is_part(page, step) ? NULL : step->value);
+                 att_value_is_part(page, step) ? NULL : step->value, step->rounded);
     att_put_step_calculations(page, step);
     put_comment(page, step);
     att_put_parts(page, step);

@@ -149,6 +149,8 @@ static void put_calculation(att_page *page, const att_calculation *calculation)
     put_matrix(page, "value", calculation->value);
     if (calculation->row > 0)
         put_integer(page, "row", calculation->row);
+    if (calculation->rounded)
+        put_bool(page, "rounded", true);
     att_put(page->out, "}");
 }
 
@@ -162,6 +164,7 @@ static void put_part(att_page *page, const att_trace_part *part)
     put_string(page, "description", part->description);
     put_formula(page, "formula", part->formula);
     put_matrix(page, "value", part->value);
+    put_matrix(page, "rounded", part->rounded);
     if (part->calculation_count > 0) {
         put_key(page, "calculations");
         att_put(page->out, "[");
@@ -255,6 +258,7 @@ static void json_value(att_page *page, const att_trace_step *step)
     put_string(page, "name", step->name);
     put_formula(page, "formula", step->formula);
     put_matrix(page, "value", step->value);
+    put_matrix(page, "rounded", step->rounded);
     if (has_fields(step)) {
         put_key(page, "parts");
         att_put(page->out, "[");
@@ -292,6 +296,8 @@ static void json_check(att_page *page, const att_trace_step *step)
     open_step(page, step, "check");
     put_bool(page, "passed", check->passed);
     put_bool(page, "negated", check->negated);
+    if (check->by_hand)
+        put_bool(page, "by_hand", true);
     put_formula(page, "left", check->left);
     put_formula(page, "right", check->right);
     put_string(page, "file", check->file);

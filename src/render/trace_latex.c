@@ -147,7 +147,7 @@ static bool is_long(att_page *page, const att_expr *formula, const att_matrix *v
 
 /* name = formula = value; a long value is on its own line. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_matrix *value)
+                         const att_matrix *value, const att_matrix *rounded)
 {
     const att_notation *notation = &att_notation_tex;
     bool literal = formula && value && att_expr_is_literal(formula);
@@ -174,6 +174,16 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         att_matrix_put_tex(page->out, &view, notation);
     }
     close_display(page);
+    if (value && rounded) {
+        char words[ATT_ROUNDING_WORDS];
+        att_view view = att_view_of(rounded, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, "\\nobreak");
+        open_display(page);
+        att_put(page->out, "\\quad \\approx ");
+        att_matrix_put_tex(page->out, &view, notation);
+        att_putf(page->out, "\\quad\\text{\\small %s}", att_page_rounding(page, words));
+        close_display(page);
+    }
 }
 
 static void latex_calculation(att_page *page, const att_calculation *calculation)
@@ -181,7 +191,7 @@ static void latex_calculation(att_page *page, const att_calculation *calculation
     bool breaks = !calculation->right || can_break(page, calculation->right);
     att_put(page->out, breaks ? "\\attendsum{" : "\\attendline{");
     att_put_calculation(page->out, calculation, &att_notation_tex, page->options->digits, " = ",
-                        " = ");
+                        " = ", " \\approx ");
     close_display(page);
 }
 
@@ -198,7 +208,8 @@ static void latex_part(att_page *page, const att_trace_part *part, const att_tra
         put_tex(page, part->description);
         att_put(page->out, "}}\n");
     }
-    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options),
+                 part->rounded);
     att_put_calculations(page, part);
 }
 
@@ -215,7 +226,7 @@ static void latex_value(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n");
     put_equation(page, step->name, step->formula,
-                 att_value_is_part(page, step) ? NULL : step->value);
+                 att_value_is_part(page, step) ? NULL : step->value, step->rounded);
     att_put_step_calculations(page, step);
     put_comment(page, step);
     att_put_parts(page, step);

@@ -64,7 +64,7 @@ static void put_table_rule(att_page *page, int64_t columns)
 
 /* name = formula = value in a math block. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_matrix *value)
+                         const att_matrix *value, const att_matrix *rounded)
 {
     const att_notation *notation = &att_notation_mathjax;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
@@ -79,6 +79,13 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         att_view view = att_view_of(value, page->options, MAX_ROWS, MAX_COLS);
         att_put(page->out, has_formula ? "\n= " : "");
         att_matrix_put_tex(page->out, &view, notation);
+    }
+    if (value && rounded) {
+        char words[ATT_ROUNDING_WORDS];
+        att_view view = att_view_of(rounded, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, "\n\\approx ");
+        att_matrix_put_tex(page->out, &view, notation);
+        att_putf(page->out, "\\quad\\text{(%s)}", att_page_rounding(page, words));
     }
     att_put(page->out, "\n```\n");
 }
@@ -118,7 +125,7 @@ static void md_prose(att_page *page, const att_trace_step *step)
 static void md_calculation(att_page *page, const att_calculation *calculation)
 {
     att_put_calculation(page->out, calculation, &att_notation_mathjax, page->options->digits,
-                        " &= ", " = ");
+                        " &= ", " = ", " \\approx ");
 }
 
 static void md_head(att_page *page, int64_t number)
@@ -134,7 +141,8 @@ static void md_part(att_page *page, const att_trace_part *part, const att_trace_
         put_escaped(page->out, part->description);
         att_put(page->out, "*\n");
     }
-    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options),
+                 part->rounded);
     att_put_calculations(page, part);
 }
 
@@ -151,7 +159,7 @@ static void put_comment(att_page *page, const att_trace_step *step, const char *
 static void md_value(att_page *page, const att_trace_step *step)
 {
     put_equation(page, step->name, step->formula,
-                 att_value_is_part(page, step) ? NULL : step->value);
+                 att_value_is_part(page, step) ? NULL : step->value, step->rounded);
     att_put_step_calculations(page, step);
     put_comment(page, step, "");
     att_put_parts(page, step);

@@ -260,12 +260,35 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         put_matrix(page, value, indent + VALUE_INDENT);
 }
 
+/* The second column: the value with each step rounded, if it is another one. */
+static void put_rounded(att_page *page, const att_matrix *value, int indent)
+{
+    char words[ATT_ROUNDING_WORDS];
+    att_terminal terminal = terminal_of(page);
+    if (!value)
+        return;
+    att_put_repeat(page->out, " ", indent);
+    att_put(page->out, page->options->ascii ? "  ~ " : "  ≈ ");
+    int column = indent + VALUE_INDENT;
+    bool line = fits_inline(&terminal, value, page->options, column + ATT_ROUNDING_WORDS);
+    if (line) {
+        put_inline(page, value);
+        att_put(page->out, "   ");
+    }
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
+    att_put(page->out, att_page_rounding(page, words));
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    put_blank(page);
+    if (!line)
+        put_matrix(page, value, column);
+}
+
 static void text_calculation(att_page *page, const att_calculation *calculation)
 {
     struct line line;
     line_open(&line);
-    att_put_calculation(&line.out, calculation, notation(page), page->options->digits, " = ",
-                        " = ");
+    att_put_calculation(&line.out, calculation, notation(page), page->options->digits, " = ", " = ",
+                        page->options->ascii ? " ~ " : " ≈ ");
     const char *text = line_close(&line, page);
     if (!text)
         return;
@@ -316,6 +339,7 @@ static void text_part(att_page *page, const att_trace_part *part, const att_trac
         att_terminal_style(&terminal, ATT_STYLE_NONE);
     }
     put_equation(page, part->name, part->formula, value, PART_INDENT);
+    put_rounded(page, part->rounded, PART_INDENT);
     att_put_calculations(page, part);
 }
 
@@ -336,6 +360,7 @@ static void text_value(att_page *page, const att_trace_step *step)
     bool in_parts = att_value_is_part(page, step);
     put_blank(page);
     put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
+    put_rounded(page, in_parts ? NULL : step->rounded, 0);
     att_put_step_calculations(page, step);
     put_comment(page, step, VALUE_INDENT);
     att_put_parts(page, step);

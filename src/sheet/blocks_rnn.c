@@ -8,6 +8,7 @@
 #include "reference/activation.h"
 #include "reference/linear.h"
 #include "reference/rnn.h"
+#include "sheet/rounding.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -75,17 +76,32 @@ static const double *input(const struct run *run, int64_t t)
 
 /* ---------------------------------------------------------------- steps */
 
+static double rounded(const struct run *run, double x)
+{
+    return att_rounding_number(run->call->rounding, x);
+}
+
 enum { RNN_Z, RNN_H };
 
 static void step_rnn(struct run *run, int64_t t)
 {
     for (int64_t j = 0; j < run->m; j++) {
-        at(run, RNN_Z, t)[j] = run->from_x[j] + run->from_h[j];
-        at(run, RNN_H, t)[j] = att_tanh(at(run, RNN_Z, t)[j]);
+        at(run, RNN_Z, t)[j] = rounded(run, run->from_x[j] + run->from_h[j]);
+        at(run, RNN_H, t)[j] = rounded(run, att_tanh(at(run, RNN_Z, t)[j]));
     }
 }
 
 enum { LSTM_I, LSTM_F, LSTM_G, LSTM_O, LSTM_C, LSTM_H };
+
+/* Rounded gates, the cell state from them, the hidden state from that. */
+static void round_lstm(struct run *run, int64_t t, int64_t j, double c)
+{
+    for (size_t g = LSTM_I; g <= LSTM_O; g++)
+        at(run, g, t)[j] = rounded(run, at(run, g, t)[j]);
+    at(run, LSTM_C, t)[j] =
+        rounded(run, at(run, LSTM_F, t)[j] * c + at(run, LSTM_I, t)[j] * at(run, LSTM_G, t)[j]);
+    at(run, LSTM_H, t)[j] = rounded(run, at(run, LSTM_O, t)[j] * att_tanh(at(run, LSTM_C, t)[j]));
+}
 
 static void step_lstm(struct run *run, int64_t t)
 {
@@ -103,6 +119,8 @@ static void step_lstm(struct run *run, int64_t t)
         at(run, LSTM_O, t)[j] = unit.output;
         at(run, LSTM_C, t)[j] = unit.cell;
         at(run, LSTM_H, t)[j] = unit.hidden;
+        if (run->call->rounding)
+            round_lstm(run, t, j, c[j]);
     }
 }
 
@@ -119,13 +137,21 @@ static double reset_before(const struct run *run, int64_t t, int64_t j)
     return sum + (run->b_h ? run->b_h->data[GRU_N * run->m + j] : 0.0);
 }
 
+static void round_gru(struct run *run, int64_t t, int64_t j, double h)
+{
+    double z = rounded(run, at(run, GRU_Z, t)[j]), n = rounded(run, at(run, GRU_N, t)[j]);
+    at(run, GRU_Z, t)[j] = z;
+    at(run, GRU_N, t)[j] = n;
+    at(run, GRU_H, t)[j] = rounded(run, (1 - z) * n + z * h);
+}
+
 /* The reset gates of all units come first: the candidate of a unit may need all of them. */
 static void step_gru(struct run *run, int64_t t)
 {
     const double *state = previous_state(run, t);
     int64_t m = run->m;
     for (int64_t j = 0; j < m; j++)
-        at(run, GRU_R, t)[j] = att_reference_sigmoid(run->from_x[j] + run->from_h[j]);
+        at(run, GRU_R, t)[j] = rounded(run, att_reference_sigmoid(run->from_x[j] + run->from_h[j]));
     for (int64_t j = 0; j < m; j++) {
         const double x[] = { run->from_x[j], run->from_x[m + j], run->from_x[2 * m + j] };
         const double h[] = { run->from_h[j], run->from_h[m + j], run->from_h[2 * m + j] };
@@ -134,6 +160,8 @@ static void step_gru(struct run *run, int64_t t)
         at(run, GRU_Z, t)[j] = unit.update;
         at(run, GRU_N, t)[j] = unit.candidate;
         at(run, GRU_H, t)[j] = unit.hidden;
+        if (run->call->rounding)
+            round_gru(run, t, j, state[j]);
     }
 }
 

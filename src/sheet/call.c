@@ -223,7 +223,8 @@ static att_status eval_option(const att_scope *scope, const att_expr *option,
 
 static att_status fail_function(const att_scope *scope, const att_expr *node)
 {
-    if (att_symbol_table_get(scope->symbols, node->text))
+    if (att_symbol_table_get(scope->symbols, node->text) ||
+        (scope->outer && att_symbol_table_get(scope->outer, node->text)))
         return att_scope_fail(scope, node,
                               "'%.80s' is a value, not a function: a row is %.80s[2], a product "
                               "needs a '*'",
@@ -284,8 +285,15 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
     ATT_TRY(check_count(scope, node, function, count));
     for (size_t i = 0; i < count; i++)
         ATT_TRY(att_eval(scope, node->child[i], &args[i]));
-    const att_call call = { scope->arena, function, node,          args,
-                            count,        values,   scope->source, scope->err };
+    const att_call call = { .arena = scope->arena,
+                            .function = function,
+                            .node = node,
+                            .args = args,
+                            .arg_count = count,
+                            .options = values,
+                            .source = scope->source,
+                            .err = scope->err,
+                            .rounding = scope->rounding };
     return function->run(&call, out);
 }
 

@@ -5,6 +5,7 @@
 #include "sheet/archive.h"
 #include "sheet/function.h"
 #include "sheet/matrix.h"
+#include "sheet/rounding.h"
 #include "sheet/workings.h"
 
 #include <math.h>
@@ -52,6 +53,8 @@ static att_status fail_unknown(const att_scope *scope, const att_expr *node)
     if (strcmp(node->text, "T") == 0) /* A^T */
         return att_scope_fail(scope, node, "unknown name 'T': a transpose is written A'");
     const char *near = att_symbol_table_suggest(scope->symbols, node->text);
+    if (!near && scope->outer)
+        near = att_symbol_table_suggest(scope->outer, node->text);
     return near ? att_scope_fail(scope, node, "unknown name '%.80s': did you mean '%s'?",
                                  node->text, near)
                 : att_scope_fail(scope, node, "unknown name '%.80s'", node->text);
@@ -60,6 +63,8 @@ static att_status fail_unknown(const att_scope *scope, const att_expr *node)
 static att_status eval_name(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_symbol *row = att_symbol_table_get(scope->symbols, node->text);
+    if (!row && scope->outer)
+        row = att_symbol_table_get(scope->outer, node->text);
     if (row) {
         *out = row->value;
         return ATT_OK;
@@ -217,6 +222,10 @@ static eval_function *const evaluators[] = {
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)
 {
     att_status status = evaluators[node->kind](scope, node, out);
+    if (status == ATT_OK && scope->rounding && out->kind == ATT_VALUE_MATRIX &&
+        att_rounding_is_step(node))
+        status =
+            set_matrix(scope, att_rounding_copy(scope->arena, scope->rounding, out->matrix), out);
     if (status == ATT_OK && scope->workings)
         status = att_workings_note(scope, node, out);
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)

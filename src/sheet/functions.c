@@ -6,10 +6,10 @@
 #include "base/math.h"
 #include "reference/activation.h"
 #include "reference/norm.h"
+#include "reference/rounding.h"
 #include "sheet/blocks.h"
 #include "sheet/matrix.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -337,16 +337,6 @@ static att_status run_shape(const att_call *call, att_value *out)
 
 /* ---- Rounding */
 
-/* Halves round away from zero, as on paper. The double 0.285 is slightly below 0.285; a tolerance
- * of a few units in the last place makes it round to 0.29. */
-static double round_to(double x, double unit)
-{
-    double scaled = fabs(x) * unit;
-    if (!(scaled < 1 / DBL_EPSILON))
-        return x;
-    return copysign(floor(scaled + 0.5 + scaled * 2 * DBL_EPSILON) / unit, x);
-}
-
 static att_status run_round(const att_call *call, att_value *out)
 {
     const att_matrix *of;
@@ -360,7 +350,7 @@ static att_status run_round(const att_call *call, att_value *out)
                              "round: the digits must be a whole number from -300 to 300");
     att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
-        to->data[i] = round_to(of->data[i], att_pow(10, places));
+        to->data[i] = att_reference_round(of->data[i], att_pow(10, places));
     return return_matrix(call, to, out);
 }
 

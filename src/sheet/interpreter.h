@@ -14,7 +14,9 @@ typedef struct att_interpreter {
     size_t statement;     /* byte offset of the current statement */
     att_string paragraph; /* prose collected so far */
     int paragraph_line;
-    att_detail detail; /* of the statements from here on */
+    att_detail detail;            /* of the statements from here on */
+    const att_rounding *rounding; /* of the steps from here on; NULL: exact alone */
+    att_symbol_table by_hand;     /* the names whose values were rounded, or follow from such */
 } att_interpreter;
 
 /* A line of the sheet without leading and trailing blanks. */
@@ -32,8 +34,9 @@ typedef att_status att_statement(att_interpreter *interpreter, att_parser *parse
 att_statement att_run_assign; /* name = expression */
 att_statement att_run_show;   /* statements.c */
 att_statement att_run_plot;
-att_statement att_run_label;   /* statements.c */
-att_statement att_run_detail;  /* settings.c */
+att_statement att_run_label;  /* statements.c */
+att_statement att_run_detail; /* settings.c */
+att_statement att_run_round;
 att_statement att_run_expect;  /* expect.c */
 att_statement att_run_compare; /* compare.c */
 

@@ -1,5 +1,5 @@
-/* Statements that say how the sheet is worked out: detail. Their first words are words of prose
- * too, so a line is one of them only if its other words fit. */
+/* Statements that say how the sheet is worked out: detail, round and cut. Their first words are
+ * words of prose too, so a line is one of them only if its other words fit. */
 #include "sheet/interpreter.h"
 
 #include "base/minmax.h"
@@ -44,7 +44,9 @@ static bool is_near(const char *word, const char *expected)
     char small[MAX_WORD + 1] = "";
     for (size_t i = 0; word[i]; i++)
         small[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] - 'A' + 'a' : word[i]);
-    return strcmp(small, expected) == 0 || att_suggest(small, known, 1) != NULL;
+    size_t length = strlen(small), wanted = strlen(expected);
+    bool as_long = length <= wanted + 1 && wanted <= length + 1; /* not "rounded" for "round" */
+    return strcmp(small, expected) == 0 || (as_long && att_suggest(small, known, 1) != NULL);
 }
 
 static att_status fail_setting(const att_interpreter *interpreter, const att_sheet_line *line,
@@ -91,6 +93,76 @@ att_status att_run_detail(att_interpreter *interpreter, att_parser *parser)
     return att_parser_expected(parser, "'none', 'one' or 'all' after 'detail'");
 }
 
+/* ---- round each step to 2 decimals, cut each step to 2 decimals, round no step */
+
+static bool has_near(const struct words *words, const char *expected)
+{
+    for (size_t i = 1; i < words->count && i < MAX_WORDS; i++)
+        if (is_near(words->word[i], expected))
+            return true;
+    return false;
+}
+
+static bool is_word(const struct words *words, size_t index, const char *word)
+{
+    return index < words->count && strcmp(words->word[index], word) == 0;
+}
+
+static att_status read_round(const att_interpreter *interpreter, const att_sheet_line *line,
+                             const struct words *words, att_statement **out)
+{
+    bool first = is_word(words, 0, "round") || is_word(words, 0, "cut");
+    bool each = is_word(words, 1, "each") || is_word(words, 1, "no");
+    if (first && each && is_word(words, 2, "step")) {
+        *out = att_run_round;
+        return ATT_OK;
+    }
+    bool near =
+        words->count > 0 && (is_near(words->word[0], "round") || is_near(words->word[0], "cut"));
+    bool of_steps = has_near(words, "step") || has_near(words, "steps");
+    bool decimals = has_near(words, "decimal") || has_near(words, "decimals") ||
+                    has_near(words, "digits") || has_near(words, "places");
+    if (near && of_steps && (decimals || (words->count == 3 && is_near(words->word[1], "no"))))
+        return fail_setting(interpreter, line,
+                            "round each step to 2 decimals', 'cut each step to 2 decimals' or "
+                            "'round no step");
+    return ATT_OK;
+}
+
+static att_status take_word(att_parser *parser, const char *word, const char *expected)
+{
+    return att_parser_at_word(parser, word) ? att_parser_take(parser)
+                                            : att_parser_expected(parser, expected);
+}
+
+/* The parser is behind the first word. */
+att_status att_run_round(att_interpreter *interpreter, att_parser *parser)
+{
+    bool cut = att_token_is(&parser->lexer, &parser->last, "cut");
+    bool none = att_parser_at_word(parser, "no");
+    ATT_TRY(att_parser_take(parser)); /* each or no, seen before, as the next word */
+    ATT_TRY(take_word(parser, "step", "'step'"));
+    if (none) {
+        interpreter->rounding = NULL;
+        return att_parser_end(parser);
+    }
+    ATT_TRY(take_word(parser, "to", "'to' and a number of decimals"));
+    double decimals = parser->token.number;
+    if (!att_parser_at(parser, ATT_TOKEN_NUMBER) || !(decimals >= 0 && decimals <= 12) ||
+        decimals != (int)decimals)
+        return att_parser_expected(parser, "a number of decimals from 0 to 12 after 'to'");
+    ATT_TRY(att_parser_take(parser));
+    ATT_TRY(take_word(parser, att_parser_at_word(parser, "decimal") ? "decimal" : "decimals",
+                      "'decimals'"));
+    ATT_TRY(att_parser_end(parser));
+    att_rounding *rounding = att_arena_alloc(&interpreter->sheet->arena, 1, sizeof *rounding);
+    if (!rounding)
+        return att_fail_memory(interpreter->scope.err);
+    *rounding = (att_rounding){ .decimals = (int)decimals, .cut = cut };
+    interpreter->rounding = rounding;
+    return ATT_OK;
+}
+
 /* ---- All of them */
 
 att_status att_sheet_line_setting(const att_interpreter *interpreter, const att_sheet_line *line,
@@ -98,5 +170,6 @@ att_status att_sheet_line_setting(const att_interpreter *interpreter, const att_
 {
     struct words words;
     read_words(&words, line);
-    return read_detail(interpreter, line, &words, out);
+    ATT_TRY(read_detail(interpreter, line, &words, out));
+    return *out ? ATT_OK : read_round(interpreter, line, &words, out);
 }

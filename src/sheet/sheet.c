@@ -280,9 +280,12 @@ static att_status read_text(att_sheet *sheet, const att_string *text, const char
     att_interpreter interpreter = { .sheet = sheet, .nodes_left = ATT_MAX_NODES };
     interpreter.source =
         (att_sheet_source){ .name = sheet->name, .text = text->data, .length = text->length };
-    interpreter.scope =
-        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err, sheet,
-                     NULL };
+    interpreter.scope = (att_scope){ .arena = &sheet->arena,
+                                     .source = &interpreter.source,
+                                     .symbols = &interpreter.symbols,
+                                     .folder = folder,
+                                     .err = err,
+                                     .sheet = sheet };
     att_status status = run_sheet(&interpreter);
     att_string_free(&interpreter.paragraph);
     return status;

@@ -20,12 +20,19 @@ typedef struct att_matrix {
                          them is shown as 0; or 0 */
 } att_matrix;
 
+/* How the steps of a sheet are rounded (rounding.h). */
+typedef struct att_rounding {
+    int decimals;
+    bool cut; /* decimals are cut off instead of rounded */
+} att_rounding;
+
 /* The calculation of one element with its numbers: left = right = value. */
 typedef struct att_calculation {
     const att_expr *left;
     const att_expr *right;
     const att_matrix *value;
-    int64_t row; /* row (query) of the element, from 1; 0: no row */
+    int64_t row;  /* row (query) of the element, from 1; 0: no row */
+    bool rounded; /* the value is rounded as by hand: left = right ≈ value */
 } att_calculation;
 
 /* A named intermediate result of a step, which the sheet can read as a field. */
@@ -36,6 +43,7 @@ typedef struct att_trace_part {
     const char *description; /* one sentence: "one score per query and key"; or NULL */
     const att_expr *formula; /* NULL: an input */
     const att_matrix *value;
+    const att_matrix *rounded; /* the value with each step rounded; or NULL */
     const att_calculation *calculations;
     size_t calculation_count;
 } att_trace_part;
@@ -54,6 +62,7 @@ typedef enum att_rule {
 typedef struct att_check {
     bool passed;
     bool negated;          /* expect not */
+    bool by_hand;          /* about the results with each step rounded */
     const att_expr *left;  /* the checked expression; NULL: compare all */
     const att_expr *right; /* the expected expression; NULL for a comparison with a file and for
                               ATT_RULE_ERROR */
@@ -95,6 +104,8 @@ typedef struct att_trace_step {
     const att_matrix *value;
     const att_trace_part *parts;
     size_t part_count;
+    const att_matrix *rounded;           /* `value` with each step rounded; or NULL */
+    const att_rounding *rounding;        /* how; NULL where steps are not rounded */
     const att_calculation *calculations; /* of `value`, if no part has them */
     size_t calculation_count;
     att_detail detail; /* how much of the workings is shown, as the sheet says */

@@ -135,9 +135,34 @@ static void a_claim_with_a_slip_fails_or_is_an_error(void **state)
 
 /* Statements other than claims: a misspelled one is an error, not text. */
 static const char *const misspelled[] = {
-    "detail",      "detail some",    "detail All",  "Detail all",  "detial one",
-    "detal none",  "DETAIL ALL",     "detail oen",  "detail: all", "detail = ",
-    "detail all,", "detail \"all\"", "details all", "detail 1",
+    "detail",
+    "detail some",
+    "detail All",
+    "Detail all",
+    "detial one",
+    "detal none",
+    "DETAIL ALL",
+    "detail oen",
+    "detail: all",
+    "detail = ",
+    "round each step to 2",
+    "round every step to 2 decimals",
+    "Round each step to 2 decimals",
+    "rond each step to 2 decimals",
+    "round eahc step to 2 decimals",
+    "round each steps to 2 decimals",
+    "round all steps to 2 decimals",
+    "round each step to two decimals",
+    "round each step to 2 decimal places",
+    "cut every step to 2 decimals",
+    "Cut each step to 2 decimals",
+    "round steps to 2 digits",
+    "round no steps",
+    "round each step",
+    "detail all,",
+    "detail \"all\"",
+    "details all",
+    "detail 1",
 };
 
 static void a_misspelled_statement_is_an_error(void **state)
@@ -178,6 +203,12 @@ static const char *const prose[] = {
     "Detail",
     "detail all of the steps",
     "In detail: none",
+    "round numbers are easier",
+    "Rounding each step to 2 decimals is what people do",
+    "rounded to 2 decimals, each step is wrong",
+    "cut the cake in 2",
+    "The handout rounds each step to one decimal",
+    "Round trip: no step is lost",
 };
 
 static void text_about_claims_is_text(void **state)

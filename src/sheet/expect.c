@@ -96,6 +96,10 @@ static att_status expect_equal(att_interpreter *interpreter, att_parser *parser,
     att_tolerance nearness;
     att_check *check;
     ATT_TRY(att_parse_expression(parser, &left));
+    if (left->kind == ATT_EXPR_BINARY && left->op >= ATT_OP_LESS &&
+        parser->last.kind != ATT_TOKEN_ROUND_CLOSE)
+        return att_parser_expected(parser, "'=': a claim is 'expect X = Y', or of a comparison "
+                                           "'expect (X < Y) = 1'");
     if (!att_parser_at(parser, ATT_TOKEN_EQUALS))
         return att_parser_expected(parser, "an operator or '='");
     ATT_TRY(att_parser_take(parser));

@@ -59,7 +59,8 @@ typedef struct att_function {
 
 /* The tables, each terminated by a NULL name. */
 extern const att_function att_plain_functions[]; /* functions.c: softmax, tanh, sum, permute, … */
-extern const att_function att_block_functions[]; /* blocks.c: attention, multihead, rnn, … */
+extern const att_function att_choice_functions[]; /* functions_choose.c: where, sort, random, … */
+extern const att_function att_block_functions[];  /* blocks.c: attention, multihead, rnn, … */
 
 /* Fails at the place of `at` (of the call if NULL): sheet, line and column, with the line and a
  * caret as excerpt. */

@@ -12,7 +12,6 @@ att_scope att_hand_scope(const att_interpreter *interpreter)
 {
     att_scope scope = interpreter->scope;
     scope.symbols = &interpreter->by_hand;
-    scope.outer = &interpreter->symbols;
     scope.rounding = interpreter->rounding;
     return scope;
 }
@@ -71,7 +70,7 @@ att_status att_hand_add(att_interpreter *interpreter, const att_value *value, at
     *out = *value;
     if (!interpreter->rounding)
         return ATT_OK;
-    att_workings workings = { 0 };
+    att_workings workings = { .used = { step->name ? step->name : "" }, .used_count = 1 };
     att_scope scope = att_hand_scope(interpreter);
     scope.workings = &workings;
     att_trace_step hand = { .kind = step->kind, .name = step->name, .formula = step->formula };

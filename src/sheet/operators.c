@@ -28,6 +28,36 @@ static double divide_elementwise(double a, double b)
     return a / b;
 }
 
+static double less(double a, double b)
+{
+    return a < b;
+}
+
+static double less_equal(double a, double b)
+{
+    return a <= b;
+}
+
+static double greater(double a, double b)
+{
+    return a > b;
+}
+
+static double greater_equal(double a, double b)
+{
+    return a >= b;
+}
+
+static double equal_to(double a, double b)
+{
+    return a == b;
+}
+
+static double not_equal_to(double a, double b)
+{
+    return a != b;
+}
+
 /* The symbol of each operator and its function on two numbers. */
 static const struct operation {
     const char *sign;
@@ -40,6 +70,12 @@ static const struct operation {
     [ATT_OP_MULTIPLY_ELEMENTWISE] = { ".*", multiply_elementwise },
     [ATT_OP_DIVIDE_ELEMENTWISE] = { "./", divide_elementwise },
     [ATT_OP_POWER] = { "^", att_pow },
+    [ATT_OP_LESS] = { "<", less },
+    [ATT_OP_LESS_EQUAL] = { "<=", less_equal },
+    [ATT_OP_GREATER] = { ">", greater },
+    [ATT_OP_GREATER_EQUAL] = { ">=", greater_equal },
+    [ATT_OP_EQUAL_TO] = { "==", equal_to },
+    [ATT_OP_NOT_EQUAL_TO] = { "!=", not_equal_to },
 };
 
 /* "Q * K: Q is 3 × 2 and K is 4 × 2; `rule`". */

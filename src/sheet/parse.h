@@ -19,6 +19,8 @@ typedef struct att_parser {
     const att_bracket *open;
     int depth;
     size_t nodes_left; /* expression nodes that may still be allocated */
+    bool plain;        /* outside of brackets, ranges and comparisons end the expression */
+    size_t body;       /* offset of the ':' that ends the head of a `for`; or 0 */
     bool generated;    /* parsing a formula of the library: nodes have no place in the sheet */
 } att_parser;
 

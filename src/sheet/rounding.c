@@ -39,8 +39,9 @@ const att_matrix *att_rounding_copy(att_arena *arena, const att_rounding *roundi
 bool att_rounding_is_step(const att_expr *node)
 {
     /* Functions that only move numbers or make whole ones. */
-    static const char *const moves[] = { "transpose", "permute", "zeros", "ones",
-                                         "identity",  "shape",   "round" };
+    static const char *const moves[] = { "transpose", "permute", "zeros",  "ones",  "identity",
+                                         "shape",     "round",   "where",  "diag",  "sort",
+                                         "topk",      "onehot",  "random", "argmax" };
     if (node->kind != ATT_EXPR_CALL)
         return node->kind == ATT_EXPR_BINARY;
     for (size_t i = 0; i < ATT_COUNT(moves); i++)

@@ -84,7 +84,9 @@ static bool is_intended_expression(const att_interpreter *interpreter, const att
                                    const att_expr *node)
 {
     const att_expr *first = leftmost(node);
-    if (first->kind == ATT_EXPR_CALL && att_function_find(first->text))
+    if (first->kind == ATT_EXPR_CALL &&
+        (att_function_find(first->text) ||
+         att_own_function_find(&interpreter->functions, first->text)))
         return true;
     if (first->kind == ATT_EXPR_NAME && att_symbol_table_get(&interpreter->symbols, first->text))
         return true;
@@ -118,12 +120,16 @@ static att_status try_expression(const att_interpreter *interpreter, const att_s
     att_status status = att_parser_start(&parser, &origin, &scratch, NULL, line->offset,
                                          line->number, line->column);
     parser.nodes_left = TRIAL_NODES;
+    parser.plain = true;
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &node);
     if (status == ATT_OK) {
         out->intended = is_intended_expression(interpreter, line, node);
         out->fills_line = att_parser_at(&parser, ATT_TOKEN_END);
-        out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
+        out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS) ||
+                        att_parser_at(&parser, ATT_TOKEN_EQUAL_TO) ||
+                        (att_parser_at(&parser, ATT_TOKEN_COLON) &&
+                         origin.text[parser.token.offset + 1] == '='); /* f(x) := x */
     } else {
         out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
     }
@@ -405,6 +411,16 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
     }
     if (keyword) {
         *out = keyword->run;
+        return ATT_OK;
+    }
+    if (att_sheet_line_is_definition(line)) {
+        *out = att_run_define;
+        return ATT_OK;
+    }
+    size_t body = 0;
+    ATT_TRY(att_sheet_line_loop(interpreter, line, &body));
+    if (body > 0) {
+        *out = att_run_for;
         return ATT_OK;
     }
     ATT_TRY(att_sheet_line_setting(interpreter, line, out));

@@ -42,7 +42,7 @@ att_status att_step_set_value(const att_scope *scope, const att_value *value, at
 att_status att_step_evaluate(att_interpreter *interpreter, att_trace_step *step, att_value *value,
                              att_value *hand)
 {
-    att_workings workings = { 0 };
+    att_workings workings = { .used = { step->name ? step->name : "" }, .used_count = 1 };
     att_scope scope = interpreter->scope;
     scope.workings = &workings;
     ATT_TRY(att_eval(&scope, step->formula, value));
@@ -56,10 +56,10 @@ att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
     att_expr *formula;
     att_value value, hand;
     ATT_TRY(att_parser_name(parser, "a name", &name));
-    ATT_TRY(att_parser_take(parser)); /* the '=', seen before */
-    if (att_parser_at(parser, ATT_TOKEN_EQUALS))
+    if (att_parser_at(parser, ATT_TOKEN_EQUAL_TO))
         return att_parser_fail(parser, "found '==': a value is assigned with one '=', and checked "
                                        "with 'expect … = …'");
+    ATT_TRY(att_parser_take(parser)); /* the '=', seen before */
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
     att_trace_step step = { .kind = ATT_STEP_VALUE, .name = name, .formula = formula };

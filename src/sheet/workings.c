@@ -23,7 +23,10 @@ att_status att_workings_note(const att_scope *scope, const att_expr *node, const
                               sizeof *workings->items))
         return att_fail_memory(scope->err);
     workings->items = items;
-    workings->items[workings->count++] = (att_evaluated){ node, *value };
+    workings->items[workings->count++] =
+        (att_evaluated){ node, *value, workings->body, workings->body_count };
+    workings->body = NULL;
+    workings->body_count = 0;
     return ATT_OK;
 }
 
@@ -34,13 +37,26 @@ static att_status no_memory(const att_working_step *step)
     return att_fail_memory(step->scope->err);
 }
 
-static const att_value *value_of(const att_working_step *step, const att_expr *node)
+static const att_evaluated *evaluated(const att_working_step *step, const att_expr *node)
 {
     const att_workings *workings = step->scope->workings;
     for (size_t i = workings->count; i-- > 0;)
         if (workings->items[i].node == node)
-            return &workings->items[i].value;
+            return &workings->items[i];
     return NULL;
+}
+
+static const att_value *value_of(const att_working_step *step, const att_expr *node)
+{
+    const att_evaluated *found = evaluated(step, node);
+    return found ? &found->value : NULL;
+}
+
+/* Whether the node calls an own function whose body is worked out. */
+static bool is_own(const att_working_step *step, const att_expr *node)
+{
+    const att_evaluated *found = evaluated(step, node);
+    return found && found->part_count > 0;
 }
 
 const att_matrix *att_working_matrix(const att_working_step *step, const att_expr *node)
@@ -89,7 +105,7 @@ static bool is_operation(const att_working_step *step, const att_expr *node)
     if (node->kind == ATT_EXPR_CALL) {
         const att_value *value = value_of(step, node);
         bool layer = value && value->kind == ATT_VALUE_RECORD;
-        return layer || att_working_kind_of(node->text) != ATT_WORKING_NONE;
+        return layer || is_own(step, node) || att_working_kind_of(node->text) != ATT_WORKING_NONE;
     }
     return node->kind == ATT_EXPR_BINARY || node->kind == ATT_EXPR_NEGATE;
 }
@@ -111,7 +127,8 @@ static bool gets_name(const att_working_step *step, const att_expr *parent, cons
 {
     if (!is_operation(step, node) || !att_working_matrix(step, node))
         return false;
-    bool layer = node->kind == ATT_EXPR_CALL && value_of(step, node)->kind == ATT_VALUE_RECORD;
+    bool layer = node->kind == ATT_EXPR_CALL &&
+                 (value_of(step, node)->kind == ATT_VALUE_RECORD || is_own(step, node));
     if (!layer && !has_name(node) && is_scalar(step, node))
         return false; /* sqrt(2) */
     if (!layer && !has_name(node) && node->kind != ATT_EXPR_CALL)
@@ -127,6 +144,15 @@ static bool gets_name(const att_working_step *step, const att_expr *parent, cons
 
 /* ---- Names */
 
+/* Names are not repeated in the functions that a statement calls. */
+static att_workings *outermost(const att_working_step *step)
+{
+    att_workings *root = step->scope->workings;
+    while (root->outer)
+        root = root->outer;
+    return root;
+}
+
 static bool is_used(const att_working_step *step, const char *name)
 {
     for (size_t i = 0; i < step->named_count; i++)
@@ -134,7 +160,11 @@ static bool is_used(const att_working_step *step, const char *name)
             return true;
     if (step->name && strcmp(step->name, name) == 0)
         return true;
-    return att_symbol_table_get(step->scope->symbols, name) != NULL;
+    const att_workings *root = outermost(step);
+    for (size_t i = 0; i < root->used_count; i++)
+        if (strcmp(root->used[i], name) == 0)
+            return true;
+    return att_symbol_table_find(step->scope->symbols, name) != NULL;
 }
 
 /* A letter that the sheet does not use, as one would choose on a board. */
@@ -159,6 +189,9 @@ static att_status add_name(att_working_step *step, const att_expr *node, const c
         return no_memory(step);
     step->named = items;
     step->named[step->named_count++] = (struct att_named_node){ node, name };
+    att_workings *root = outermost(step);
+    if (root->used_count < ATT_WORKING_NAMES)
+        root->used[root->used_count++] = name;
     return ATT_OK;
 }
 
@@ -361,6 +394,22 @@ static att_status add_layer(att_working_step *step, const att_expr *node, const 
     return ATT_OK;
 }
 
+/* The workings of an own function's body; its result is called `name`. */
+static att_status add_body(att_working_step *step, const att_expr *node, const char *name)
+{
+    const att_evaluated *call = evaluated(step, node);
+    for (size_t i = 0; i < call->part_count; i++) {
+        att_trace_part part = call->parts[i];
+        bool last = i + 1 == call->part_count;
+        part.inner = true;
+        part.name = last ? name : part.name;
+        if (last)
+            ATT_TRY(rename_elements(step, &part));
+        ATT_TRY(att_working_add_part(step, &part));
+    }
+    return ATT_OK;
+}
+
 /* Adds the part `name` for a node, after those of its operands. NULL: a fresh name. */
 static att_status work_out(att_working_step *step, const att_expr *node, const char *name)
 {
@@ -372,6 +421,10 @@ static att_status work_out(att_working_step *step, const att_expr *node, const c
         name = fresh_name(step);
     if (!name)
         return no_memory(step);
+    if (is_own(step, node)) {
+        ATT_TRY(add_body(step, node, name));
+        return add_name(step, node, name);
+    }
     if (node->kind == ATT_EXPR_CALL && value->kind == ATT_VALUE_RECORD) {
         ATT_TRY(add_layer(step, node, name, value));
         return add_name(step, node, name);
@@ -426,7 +479,7 @@ att_status att_workings_add(const att_scope *scope, const att_value *value, att_
     if (layer) {
         ATT_TRY(append_parts(&step, shown));
     } else {
-        if (step.part_count == 1) {
+        if (step.part_count == 1 && !is_own(&step, shown->formula)) {
             shown->calculations = step.parts[0].calculations;
             shown->calculation_count = step.parts[0].calculation_count;
             return ATT_OK;

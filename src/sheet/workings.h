@@ -13,14 +13,23 @@
 typedef struct att_evaluated {
     const att_expr *node;
     att_value value;
+    const att_trace_part *parts; /* of an own function: the workings of its body */
+    size_t part_count;
 } att_evaluated;
+
+enum { ATT_WORKING_NAMES = 32 };
 
 /* The nodes of one statement in the order of their evaluation; start from {0}. */
 typedef struct att_workings {
     att_evaluated *items;
     size_t count;
     size_t capacity;
-    bool too_many; /* the statement is too large to be worked out */
+    bool too_many;              /* the statement is too large to be worked out */
+    struct att_workings *outer; /* of the statement or function that calls this function; or NULL */
+    const char *used[ATT_WORKING_NAMES]; /* names of inner results so far, of the outermost alone */
+    size_t used_count;
+    const att_trace_part *body; /* of the own function that was just called, for the next note */
+    size_t body_count;
 } att_workings;
 
 /* Notes the value of a node in scope->workings. */
@@ -37,6 +46,7 @@ typedef enum att_working_kind {
     ATT_WORKING_REDUCE,  /* of a row, a column or all elements */
     ATT_WORKING_SOFTMAX,
     ATT_WORKING_NORM,
+    ATT_WORKING_LOSS, /* cross_entropy */
 } att_working_kind;
 
 att_working_kind att_working_kind_of(const char *function);

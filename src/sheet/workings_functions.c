@@ -11,15 +11,16 @@ static const struct working_row {
     const char *name;
     att_working_kind kind;
 } rows[] = {
-    { "tanh", ATT_WORKING_ELEMENT },    { "relu", ATT_WORKING_ELEMENT },
-    { "sigmoid", ATT_WORKING_ELEMENT }, { "gelu", ATT_WORKING_ELEMENT },
-    { "exp", ATT_WORKING_ELEMENT },     { "log", ATT_WORKING_ELEMENT },
-    { "sqrt", ATT_WORKING_ELEMENT },    { "abs", ATT_WORKING_ELEMENT },
-    { "sin", ATT_WORKING_ELEMENT },     { "cos", ATT_WORKING_ELEMENT },
-    { "sum", ATT_WORKING_REDUCE },      { "mean", ATT_WORKING_REDUCE },
-    { "max", ATT_WORKING_REDUCE },      { "min", ATT_WORKING_REDUCE },
-    { "argmax", ATT_WORKING_REDUCE },   { "softmax", ATT_WORKING_SOFTMAX },
-    { "layernorm", ATT_WORKING_NORM },  { "rmsnorm", ATT_WORKING_NORM },
+    { "tanh", ATT_WORKING_ELEMENT },       { "relu", ATT_WORKING_ELEMENT },
+    { "sigmoid", ATT_WORKING_ELEMENT },    { "gelu", ATT_WORKING_ELEMENT },
+    { "exp", ATT_WORKING_ELEMENT },        { "log", ATT_WORKING_ELEMENT },
+    { "sqrt", ATT_WORKING_ELEMENT },       { "abs", ATT_WORKING_ELEMENT },
+    { "sin", ATT_WORKING_ELEMENT },        { "cos", ATT_WORKING_ELEMENT },
+    { "sum", ATT_WORKING_REDUCE },         { "mean", ATT_WORKING_REDUCE },
+    { "max", ATT_WORKING_REDUCE },         { "min", ATT_WORKING_REDUCE },
+    { "argmax", ATT_WORKING_REDUCE },      { "softmax", ATT_WORKING_SOFTMAX },
+    { "cross_entropy", ATT_WORKING_LOSS }, { "layernorm", ATT_WORKING_NORM },
+    { "rmsnorm", ATT_WORKING_NORM },
 };
 
 att_working_kind att_working_kind_of(const char *function)
@@ -68,6 +69,8 @@ static void place(const struct elements *e, const att_matrix *x, int64_t k, int6
 int64_t att_working_terms(const att_expr *node, const att_matrix *x)
 {
     att_working_kind kind = att_working_kind_of(node->text);
+    if (kind == ATT_WORKING_LOSS)
+        return has_flag(node, "rows") ? x->cols : x->rows * x->cols;
     if (kind == ATT_WORKING_REDUCE || kind == ATT_WORKING_SOFTMAX)
         return elements_of(node, x, 0, 0).count;
     return 1;
@@ -124,6 +127,32 @@ static att_expr *write_softmax(const att_working_call *call, int64_t i, int64_t 
     return att_make_binary(call->arena, ATT_OP_DIVIDE, top, write_terms(call, &e, "exp"));
 }
 
+/* log(exp(x_1) + exp(x_2) + …) - x_t of row i, where t is its target. */
+static att_expr *write_row_loss(const att_working_call *call, int64_t i)
+{
+    const struct elements row = { .count = call->x->cols, .row = i, .right = 1 };
+    const att_expr *target = call->operand(call->context, call->node->child[1], i, i);
+    if (!target)
+        return NULL;
+    return att_make_binary(
+        call->arena, ATT_OP_SUBTRACT,
+        att_make_call(call->arena, "log", write_terms(call, &row, "exp")),
+        call->operand(call->context, call->node->child[0], i, (int64_t)target->number - 1));
+}
+
+static att_expr *write_loss(const att_working_call *call, int64_t i)
+{
+    if (has_flag(call->node, "rows"))
+        return write_row_loss(call, i);
+    att_expr_sum sum = { .arena = call->arena };
+    for (int64_t row = 0; row < call->x->rows; row++)
+        att_expr_sum_add(&sum, write_row_loss(call, row));
+    return call->x->rows == 1
+               ? sum.expr
+               : att_make_binary(call->arena, ATT_OP_DIVIDE, sum.expr,
+                                 att_make_number(call->arena, (double)call->x->rows));
+}
+
 att_expr *att_working_write_call(const att_working_call *call, int64_t i, int64_t j)
 {
     switch (att_working_kind_of(call->node->text)) {
@@ -134,6 +163,8 @@ att_expr *att_working_write_call(const att_working_call *call, int64_t i, int64_
         return write_reduction(call, i, j);
     case ATT_WORKING_SOFTMAX:
         return write_softmax(call, i, j);
+    case ATT_WORKING_LOSS:
+        return write_loss(call, i);
     case ATT_WORKING_NORM:
     case ATT_WORKING_NONE:
         break;

@@ -123,6 +123,8 @@ static inline double sum_operate(att_expr_op op, double a, double b)
         return a / b;
     case ATT_OP_POWER:
         return pow(a, b);
+    case ATT_OP_LESS:
+        return a < b;
     default:
         fail_msg("a sum uses operator %d", (int)op);
         return 0;

@@ -153,7 +153,7 @@ static const struct bad_sheet {
     { "x = 2 × 3", 1, 7, "unexpected character '×': a product is written with *" },
 
     /* Statements, and text that may be one */
-    { "x == 3", 1, 4,
+    { "x == 3", 1, 3,
       "found '==': a value is assigned with one '=', and checked with 'expect … = …'" },
     { "expect = 3", 1, 1, "'expect' is a keyword and cannot be a name" },
     { "load = 3", 1, 1, "'load' is a keyword and cannot be a name" },

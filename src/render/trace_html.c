@@ -5,6 +5,7 @@
 #include "render/html_page.h"
 #include "render/matrix.h"
 #include "render/page.h"
+#include "render/prose.h"
 #include "render/view.h"
 
 #include <inttypes.h>
@@ -117,11 +118,44 @@ static void html_heading(att_page *page, const att_trace_step *step)
     att_putf(page->out, "</h%d>\n", level);
 }
 
+static void put_prose_text(att_writer *out, const char *text, size_t length)
+{
+    att_put_user_text(out, text, length, att_put_xml);
+}
+
+static void put_prose_code(att_writer *out, const char *text, size_t length)
+{
+    att_put(out, "<code>");
+    put_prose_text(out, text, length);
+    att_put(out, "</code>");
+}
+
+static void put_prose_link(att_writer *out, const char *url, size_t length, bool end)
+{
+    att_put(out, end ? "</a>" : "<a href=\"");
+    if (end)
+        return;
+    put_prose_text(out, url, length);
+    att_put(out, "\">");
+}
+
+static const att_prose_markup prose = {
+    .text = put_prose_text,
+    .code = put_prose_code,
+    .emphasis = { "<em>", "</em>" },
+    .strong = { "<strong>", "</strong>" },
+    .link = put_prose_link,
+    .math = { "<math><mrow>", "</mrow></math>" },
+    .math_style = ATT_MATH_MATHML,
+    .paragraph = { "<p>", "</p>\n" },
+    .list = { { "<ul>\n", "</ul>\n" }, { "<ol>\n", "</ol>\n" } },
+    .item = { "<li>", "</li>\n" },
+    .number = { "<li value=\"", "\">" },
+};
+
 static void html_prose(att_page *page, const att_trace_step *step)
 {
-    att_put(page->out, "<p>");
-    att_put_xml(page->out, step->text);
-    att_put(page->out, "</p>\n");
+    att_put_prose(page->out, step->text, &prose);
 }
 
 static void open_equation(att_page *page)

@@ -5,6 +5,7 @@
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
+#include "render/prose.h"
 #include "render/view.h"
 
 #include <inttypes.h>
@@ -106,11 +107,46 @@ static void latex_heading(att_page *page, const att_trace_step *step)
     att_put(page->out, "}\n");
 }
 
+static void put_prose_text(att_writer *out, const char *text, size_t length)
+{
+    att_put_user_text(out, text, length, att_put_tex);
+}
+
+static void put_prose_code(att_writer *out, const char *text, size_t length)
+{
+    att_put(out, "\\texttt{");
+    put_prose_text(out, text, length);
+    att_put(out, "}");
+}
+
+/* The address stands behind the text: paper has no links. */
+static void put_prose_link(att_writer *out, const char *url, size_t length, bool end)
+{
+    if (!end)
+        return;
+    att_put(out, " (");
+    put_prose_code(out, url, length);
+    att_put(out, ")");
+}
+
+static const att_prose_markup prose = {
+    .text = put_prose_text,
+    .code = put_prose_code,
+    .emphasis = { "\\emph{", "}" },
+    .strong = { "\\textbf{", "}" },
+    .link = put_prose_link,
+    .math = { "$", "$" },
+    .math_style = ATT_MATH_TEX,
+    .paragraph = { "\n", "\n" },
+    .list = { { "\n\\begin{itemize}\n", "\\end{itemize}\n" },
+              { "\n\\begin{enumerate}\n", "\\end{enumerate}\n" } },
+    .item = { "\\item ", "\n" },
+    .number = { "\\item[", ".] " },
+};
+
 static void latex_prose(att_page *page, const att_trace_step *step)
 {
-    att_put(page->out, "\n");
-    put_tex(page, step->text);
-    att_put(page->out, "\n");
+    att_put_prose(page->out, step->text, &prose);
 }
 
 static void open_display(att_page *page)

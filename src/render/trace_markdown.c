@@ -4,6 +4,7 @@
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
+#include "render/prose.h"
 #include "render/view.h"
 
 #include <ctype.h>
@@ -33,19 +34,24 @@ static void put_escaped(att_writer *out, const char *text)
     }
 }
 
-/* A formula as code: the fence is longer than any run of backticks in it. */
-static void put_code(att_page *page, const char *code)
+/* Code: the fence is longer than any run of backticks in it. */
+static void put_code_span(att_writer *out, const char *code)
 {
     size_t longest = 0, run = 0;
     for (const char *at = code; *at; at++) {
         run = *at == '`' ? run + 1 : 0;
         longest = att_max_size(run, longest);
     }
-    att_put_repeat(page->out, "`", (int64_t)longest + 1);
-    att_put(page->out, longest ? " " : "");
-    att_put_plain(page->out, code);
-    att_put(page->out, longest ? " " : "");
-    att_put_repeat(page->out, "`", (int64_t)longest + 1);
+    att_put_repeat(out, "`", (int64_t)longest + 1);
+    att_put(out, longest ? " " : "");
+    att_put_plain(out, code);
+    att_put(out, longest ? " " : "");
+    att_put_repeat(out, "`", (int64_t)longest + 1);
+}
+
+static void put_code(att_page *page, const char *code)
+{
+    put_code_span(page->out, code);
 }
 
 static void put_cell_text(att_page *page, const char *text)
@@ -115,11 +121,43 @@ static void md_heading(att_page *page, const att_trace_step *step)
     att_put(page->out, "\n");
 }
 
+static void put_prose_text(att_writer *out, const char *text, size_t length)
+{
+    att_put_user_text(out, text, length, put_escaped);
+}
+
+static void put_prose_code(att_writer *out, const char *text, size_t length)
+{
+    att_put_user_text(out, text, length, put_code_span);
+}
+
+static void put_prose_link(att_writer *out, const char *url, size_t length, bool end)
+{
+    att_put(out, end ? "](<" : "[");
+    if (!end)
+        return;
+    att_put_bytes(out, url, length); /* without blanks and brackets */
+    att_put(out, ">)");
+}
+
+static const att_prose_markup prose = {
+    .text = put_prose_text,
+    .code = put_prose_code,
+    .emphasis = { "*", "*" },
+    .strong = { "**", "**" },
+    .link = put_prose_link,
+    .math = { "$`", "`$" },
+    .math_style = ATT_MATH_MATHJAX,
+    .paragraph = { "", "\n" },
+    .list = { { "\n", "\n" }, { "\n", "\n" } },
+    .item = { "- ", "\n" },
+    .number = { "", ". " },
+};
+
 static void md_prose(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, page->shown > 0 ? "\n" : "");
-    put_escaped(page->out, step->text);
-    att_put(page->out, "\n");
+    att_put_prose(page->out, step->text, &prose);
 }
 
 static void md_calculation(att_page *page, const att_calculation *calculation)

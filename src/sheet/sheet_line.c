@@ -378,9 +378,53 @@ static bool only_numbers(const att_sheet_line *line)
     return true;
 }
 
+/* [text](address) */
+static bool is_link(const att_sheet_line *line)
+{
+    const char *close = line->text[0] == '[' ? memchr(line->text, ']', line->length) : NULL;
+    return close && close + 1 < line->text + line->length && close[1] == '(';
+}
+
+/* *emphasis* and **strong**: the last star is not followed by a letter, as in *x*y. */
+static bool is_emphasis(const att_sheet_line *line)
+{
+    size_t stars = line->length > 1 && line->text[1] == '*' ? 2 : 1;
+    if (line->text[0] != '*' || line->length <= stars)
+        return false;
+    const att_sheet_line rest = { line->text + stars, line->offset, line->length - stars,
+                                  line->number, line->column };
+    for (size_t i = 1; leading_name(&rest) > 0 && i < rest.length; i++)
+        if (rest.text[i] == '*' && (i + 1 == rest.length || strchr(" \t.,;:!?)", rest.text[i + 1])))
+            return true;
+    return false;
+}
+
+/* "- text" and "* text" are items of a list; "- b" may be the rest of a statement that was meant to
+ * continue, if b is a name of the sheet. */
+static att_status is_marked_text(const att_interpreter *interpreter, const att_sheet_line *line,
+                                 bool *out)
+{
+    bool item =
+        line->length > 2 && (line->text[0] == '-' || line->text[0] == '*') && line->text[1] == ' ';
+    *out = is_link(line) || is_emphasis(line);
+    if (!item)
+        return ATT_OK;
+    const att_sheet_line rest = rest_of(line, 1);
+    struct expression_trial trial;
+    ATT_TRY(try_expression(interpreter, &rest, &trial));
+    bool expression = trial.intended || strchr("[({+-*/0123456789.", rest.text[0]);
+    bool continues = expression && (trial.fills_line || only_numbers(&rest));
+    *out = !continues && !trial.assigned;
+    return ATT_OK;
+}
+
 static att_status reject_start(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     char c = line->text[0];
+    bool marked = false;
+    ATT_TRY(is_marked_text(interpreter, line, &marked));
+    if (marked)
+        return ATT_OK;
     bool minus = line->length >= 3 && memcmp(line->text, "\xE2\x88\x92", 3) == 0;
     if (minus || strchr("[](){}+-*/^=;,:", c))
         return fail_line(interpreter, line,

@@ -223,14 +223,14 @@ static void json_prose(att_page *page, const att_trace_step *step)
 
 /* Inner results, and the calculations of a value without any, which are not fields of the result.
  */
-static void put_workings(att_page *page, const att_trace_step *step)
+static void put_derivation(att_page *page, const att_trace_step *step)
 {
     bool inner = step->calculation_count > 0;
     for (size_t i = 0; i < step->part_count; i++)
         inner |= step->parts[i].inner;
     if (!inner)
         return;
-    put_key(page, "workings");
+    put_key(page, "derivation");
     att_put(page->out, "[");
     for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
         if (step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
@@ -267,7 +267,7 @@ static void json_value(att_page *page, const att_trace_step *step)
                 put_part(page, &step->parts[i]);
         att_put(page->out, "]");
     }
-    put_workings(page, step);
+    put_derivation(page, step);
     att_put(page->out, "}");
 }
 

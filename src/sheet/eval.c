@@ -6,7 +6,7 @@
 #include "sheet/function.h"
 #include "sheet/matrix.h"
 #include "sheet/rounding.h"
-#include "sheet/workings.h"
+#include "sheet/derivation.h"
 
 #include <math.h>
 #include <string.h>
@@ -239,8 +239,8 @@ att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out
         att_rounding_is_step(node))
         status =
             set_matrix(scope, att_rounding_copy(scope->arena, scope->rounding, out->matrix), out);
-    if (status == ATT_OK && scope->workings)
-        status = att_workings_note(scope, node, out);
+    if (status == ATT_OK && scope->derivation)
+        status = att_derivation_note(scope, node, out);
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
     scope->arena->limit_reached = false;

@@ -17,7 +17,7 @@ typedef struct att_scope {
     const struct att_own_functions *functions; /* own.h; or NULL */
     int calls;                                 /* own functions around this expression */
     const att_rounding *rounding;              /* each step is rounded; NULL: exact */
-    struct att_workings *workings; /* notes the value of every node (workings.h); or NULL */
+    struct att_derivation *derivation; /* notes the value of every node (derivation.h); or NULL */
 } att_scope;
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);

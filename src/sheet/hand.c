@@ -4,7 +4,7 @@
 #include "sheet/matrix.h"
 #include "sheet/rounding.h"
 #include "sheet/statements.h"
-#include "sheet/workings.h"
+#include "sheet/derivation.h"
 
 #include <string.h>
 
@@ -70,9 +70,9 @@ att_status att_hand_add(att_interpreter *interpreter, const att_value *value, at
     *out = *value;
     if (!interpreter->rounding)
         return ATT_OK;
-    att_workings workings = { .used = { step->name ? step->name : "" }, .used_count = 1 };
+    att_derivation derivation = { .used = { step->name ? step->name : "" }, .used_count = 1 };
     att_scope scope = att_hand_scope(interpreter);
-    scope.workings = &workings;
+    scope.derivation = &derivation;
     att_trace_step hand = { .kind = step->kind, .name = step->name, .formula = step->formula };
     ATT_TRY(att_eval(&scope, step->formula, out));
     ATT_TRY(att_step_set_value(&scope, out, &hand));

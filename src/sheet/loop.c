@@ -8,7 +8,7 @@
 #include "sheet/matrix.h"
 #include "sheet/rounding.h"
 #include "sheet/statements.h"
-#include "sheet/workings.h"
+#include "sheet/derivation.h"
 #include "text/utf8.h"
 
 #include <string.h>
@@ -183,9 +183,9 @@ static att_status run_step(att_scope *scope, att_symbol_table *locals, const str
         !att_symbol_table_set(locals, scope->arena, loop->variable, &variable, 0))
         return att_fail_memory(scope->err);
     for (size_t b = 0; b < loop->bodies; b++) {
-        att_workings workings = { 0 };
+        att_derivation derivation = { 0 };
         att_value value;
-        scope->workings = t == 0 ? &workings : NULL;
+        scope->derivation = t == 0 ? &derivation : NULL;
         ATT_TRY(att_eval(scope, loop->body[b].formula, &value));
         if (value.kind == ATT_VALUE_LIST)
             return att_scope_fail(scope, loop->body[b].formula,
@@ -197,7 +197,7 @@ static att_status run_step(att_scope *scope, att_symbol_table *locals, const str
                                                  .formula = loop->body[b].formula };
             ATT_TRY(att_step_set_value(scope, &value, &column->first[b]));
         }
-        scope->workings = NULL;
+        scope->derivation = NULL;
         column->values[b][t] = value.matrix;
         if (!att_symbol_table_set(locals, scope->arena, loop->body[b].name, &value, 0))
             return att_fail_memory(scope->err);

@@ -3,7 +3,7 @@
 
 #include "sheet/function.h"
 #include "sheet/statements.h"
-#include "sheet/workings.h"
+#include "sheet/derivation.h"
 #include "text/utf8.h"
 
 #include <stdio.h>
@@ -182,7 +182,7 @@ static void name_call(att_error *err, const att_own_function *own, const att_exp
                  " (in %.80s, called on line %d)", own->name, node->line);
 }
 
-/* Keeps the workings of the body for the note of the call. */
+/* Keeps the derivation of the body for the note of the call. */
 static att_status work_out_body(const att_scope *scope, const att_scope *inner,
                                 const att_own_function *own, const att_value *value)
 {
@@ -202,8 +202,8 @@ static att_status work_out_body(const att_scope *scope, const att_scope *inner,
         step.parts = part;
         step.part_count = 1;
     }
-    scope->workings->body = step.parts;
-    scope->workings->body_count = step.part_count;
+    scope->derivation->body = step.parts;
+    scope->derivation->body_count = step.part_count;
     return ATT_OK;
 }
 
@@ -228,10 +228,10 @@ att_status att_own_function_call(const att_scope *scope, const att_expr *node, a
     inner.symbols = &locals;
     inner.globals = locals.outer;
     inner.calls++;
-    att_workings workings = { .outer = scope->workings };
-    inner.workings = scope->workings ? &workings : NULL;
+    att_derivation derivation = { .outer = scope->derivation };
+    inner.derivation = scope->derivation ? &derivation : NULL;
     att_status status = att_eval(&inner, own->body, out);
     if (status == ATT_BAD_INPUT)
         name_call(scope->err, own, node);
-    return status == ATT_OK && scope->workings ? work_out_body(scope, &inner, own, out) : status;
+    return status == ATT_OK && scope->derivation ? work_out_body(scope, &inner, own, out) : status;
 }

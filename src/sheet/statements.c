@@ -3,7 +3,7 @@
 
 #include "sheet/hand.h"
 #include "sheet/matrix.h"
-#include "sheet/workings.h"
+#include "sheet/derivation.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,15 +36,15 @@ att_status att_step_set_value(const att_scope *scope, const att_value *value, at
         step->parts = value->parts;
         step->part_count = value->part_count;
     }
-    return att_workings_add(scope, value, step);
+    return att_derivation_add(scope, value, step);
 }
 
 att_status att_step_evaluate(att_interpreter *interpreter, att_trace_step *step, att_value *value,
                              att_value *hand)
 {
-    att_workings workings = { .used = { step->name ? step->name : "" }, .used_count = 1 };
+    att_derivation derivation = { .used = { step->name ? step->name : "" }, .used_count = 1 };
     att_scope scope = interpreter->scope;
-    scope.workings = &workings;
+    scope.derivation = &derivation;
     ATT_TRY(att_eval(&scope, step->formula, value));
     ATT_TRY(att_step_set_value(&scope, value, step));
     return att_hand_add(interpreter, value, step, hand);

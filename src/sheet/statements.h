@@ -5,7 +5,7 @@
 #include "sheet/interpreter.h"
 
 /* Makes the step show a value: its matrix, or the items of a list; the parts of a layer, where it
- * is computed; and its workings, if the scope has noted them. */
+ * is computed; and its derivation, if the scope has noted them. */
 att_status att_step_set_value(const att_scope *scope, const att_value *value, att_trace_step *step);
 
 /* Evaluates the formula of a step and shows its value; *hand is the value by hand (hand.h). */

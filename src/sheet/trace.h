@@ -38,7 +38,7 @@ typedef struct att_calculation {
 /* A named intermediate result of a step, which the sheet can read as a field. */
 typedef struct att_trace_part {
     const char *name;        /* "scores" */
-    bool inner;              /* an inner result of the statement, shown with its workings */
+    bool inner;              /* an inner result of the statement, shown with its derivation */
     int64_t head;            /* from 1; 0 where there are no heads */
     const char *description; /* one sentence: "one score per query and key"; or NULL */
     const att_expr *formula; /* NULL: an input */
@@ -108,7 +108,7 @@ typedef struct att_trace_step {
     const att_rounding *rounding;        /* how; NULL where steps are not rounded */
     const att_calculation *calculations; /* of `value`, if no part has them */
     size_t calculation_count;
-    att_detail detail; /* how much of the workings is shown, as the sheet says */
+    att_detail detail; /* how much of the derivation is shown, as the sheet says */
     const att_check *check;
     const att_map *map;
 } att_trace_step;

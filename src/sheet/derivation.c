@@ -1,5 +1,5 @@
 /* Takes the expression of a statement apart and writes out the calculation of each element. */
-#include "sheet/workings_step.h"
+#include "sheet/derivation_step.h"
 
 #include "base/minmax.h"
 #include "sheet/calculation.h"
@@ -12,60 +12,60 @@
 
 enum { MAX_EVALUATED = 512 };
 
-att_status att_workings_note(const att_scope *scope, const att_expr *node, const att_value *value)
+att_status att_derivation_note(const att_scope *scope, const att_expr *node, const att_value *value)
 {
-    att_workings *workings = scope->workings;
-    workings->too_many |= workings->count == MAX_EVALUATED;
-    if (workings->too_many)
+    att_derivation *derivation = scope->derivation;
+    derivation->too_many |= derivation->count == MAX_EVALUATED;
+    if (derivation->too_many)
         return ATT_OK;
-    void *items = workings->items;
-    if (!att_arena_array_grow(scope->arena, &items, &workings->capacity, workings->count,
-                              sizeof *workings->items))
+    void *items = derivation->items;
+    if (!att_arena_array_grow(scope->arena, &items, &derivation->capacity, derivation->count,
+                              sizeof *derivation->items))
         return att_fail_memory(scope->err);
-    workings->items = items;
-    workings->items[workings->count++] =
-        (att_evaluated){ node, *value, workings->body, workings->body_count };
-    workings->body = NULL;
-    workings->body_count = 0;
+    derivation->items = items;
+    derivation->items[derivation->count++] =
+        (att_evaluated){ node, *value, derivation->body, derivation->body_count };
+    derivation->body = NULL;
+    derivation->body_count = 0;
     return ATT_OK;
 }
 
 /* ---- The context of one step */
 
-static att_status no_memory(const att_working_step *step)
+static att_status no_memory(const att_derivation_step *step)
 {
     return att_fail_memory(step->scope->err);
 }
 
-static const att_evaluated *evaluated(const att_working_step *step, const att_expr *node)
+static const att_evaluated *evaluated(const att_derivation_step *step, const att_expr *node)
 {
-    const att_workings *workings = step->scope->workings;
-    for (size_t i = workings->count; i-- > 0;)
-        if (workings->items[i].node == node)
-            return &workings->items[i];
+    const att_derivation *derivation = step->scope->derivation;
+    for (size_t i = derivation->count; i-- > 0;)
+        if (derivation->items[i].node == node)
+            return &derivation->items[i];
     return NULL;
 }
 
-static const att_value *value_of(const att_working_step *step, const att_expr *node)
+static const att_value *value_of(const att_derivation_step *step, const att_expr *node)
 {
     const att_evaluated *found = evaluated(step, node);
     return found ? &found->value : NULL;
 }
 
 /* Whether the node calls an own function whose body is worked out. */
-static bool is_own(const att_working_step *step, const att_expr *node)
+static bool is_own(const att_derivation_step *step, const att_expr *node)
 {
     const att_evaluated *found = evaluated(step, node);
     return found && found->part_count > 0;
 }
 
-const att_matrix *att_working_matrix(const att_working_step *step, const att_expr *node)
+const att_matrix *att_derivation_matrix(const att_derivation_step *step, const att_expr *node)
 {
     const att_value *value = value_of(step, node);
     return value ? value->matrix : NULL;
 }
 
-static const char *name_of(const att_working_step *step, const att_expr *node)
+static const char *name_of(const att_derivation_step *step, const att_expr *node)
 {
     for (size_t i = 0; i < step->named_count; i++)
         if (step->named[i].node == node)
@@ -75,37 +75,38 @@ static const char *name_of(const att_working_step *step, const att_expr *node)
 
 /* ---- Kinds of nodes */
 
-static bool is_call(const att_expr *node, att_working_kind kind)
+static bool is_call(const att_expr *node, att_derivation_kind kind)
 {
-    return node->kind == ATT_EXPR_CALL && att_working_kind_of(node->text) == kind;
+    return node->kind == ATT_EXPR_CALL && att_derivation_kind_of(node->text) == kind;
 }
 
-static bool is_scalar(const att_working_step *step, const att_expr *node)
+static bool is_scalar(const att_derivation_step *step, const att_expr *node)
 {
-    const att_matrix *m = att_working_matrix(step, node);
+    const att_matrix *m = att_derivation_matrix(step, node);
     return m && att_matrix_is_scalar(m);
 }
 
 /* A product that adds up: neither side is a number. */
-static bool is_product(const att_working_step *step, const att_expr *node)
+static bool is_product(const att_derivation_step *step, const att_expr *node)
 {
     return node->kind == ATT_EXPR_BINARY && node->op == ATT_OP_MULTIPLY &&
            !is_scalar(step, node->child[0]) && !is_scalar(step, node->child[1]);
 }
 
-static bool is_arithmetic(const att_working_step *step, const att_expr *node)
+static bool is_arithmetic(const att_derivation_step *step, const att_expr *node)
 {
     return node->kind == ATT_EXPR_NEGATE ||
            (node->kind == ATT_EXPR_BINARY && !is_product(step, node));
 }
 
 /* Whether the node computes something that is worked out. */
-static bool is_operation(const att_working_step *step, const att_expr *node)
+static bool is_operation(const att_derivation_step *step, const att_expr *node)
 {
     if (node->kind == ATT_EXPR_CALL) {
         const att_value *value = value_of(step, node);
         bool layer = value && value->kind == ATT_VALUE_RECORD;
-        return layer || is_own(step, node) || att_working_kind_of(node->text) != ATT_WORKING_NONE;
+        return layer || is_own(step, node) ||
+               att_derivation_kind_of(node->text) != ATT_DERIVATION_NONE;
     }
     return node->kind == ATT_EXPR_BINARY || node->kind == ATT_EXPR_NEGATE;
 }
@@ -123,9 +124,9 @@ static bool has_name(const att_expr *node)
 
 /* Whether the operand `node` of `parent` becomes a result of its own; otherwise its calculation is
  * part of that of its parent. */
-static bool gets_name(const att_working_step *step, const att_expr *parent, const att_expr *node)
+static bool gets_name(const att_derivation_step *step, const att_expr *parent, const att_expr *node)
 {
-    if (!is_operation(step, node) || !att_working_matrix(step, node))
+    if (!is_operation(step, node) || !att_derivation_matrix(step, node))
         return false;
     bool layer = node->kind == ATT_EXPR_CALL &&
                  (value_of(step, node)->kind == ATT_VALUE_RECORD || is_own(step, node));
@@ -133,34 +134,34 @@ static bool gets_name(const att_working_step *step, const att_expr *parent, cons
         return false; /* sqrt(2) */
     if (!layer && !has_name(node) && node->kind != ATT_EXPR_CALL)
         return false;
-    bool in_sum = is_arithmetic(step, parent) || is_call(parent, ATT_WORKING_ELEMENT) ||
-                  is_call(parent, ATT_WORKING_REDUCE);
+    bool in_sum = is_arithmetic(step, parent) || is_call(parent, ATT_DERIVATION_ELEMENT) ||
+                  is_call(parent, ATT_DERIVATION_REDUCE);
     if (is_arithmetic(step, node) || is_product(step, node))
         return !in_sum;
-    if (is_call(node, ATT_WORKING_ELEMENT))
-        return !in_sum || (is_call(parent, ATT_WORKING_ELEMENT) && !is_scalar(step, node));
+    if (is_call(node, ATT_DERIVATION_ELEMENT))
+        return !in_sum || (is_call(parent, ATT_DERIVATION_ELEMENT) && !is_scalar(step, node));
     return true;
 }
 
 /* ---- Names */
 
 /* Names are not repeated in the functions that a statement calls. */
-static att_workings *outermost(const att_working_step *step)
+static att_derivation *outermost(const att_derivation_step *step)
 {
-    att_workings *root = step->scope->workings;
+    att_derivation *root = step->scope->derivation;
     while (root->outer)
         root = root->outer;
     return root;
 }
 
-static bool is_used(const att_working_step *step, const char *name)
+static bool is_used(const att_derivation_step *step, const char *name)
 {
     for (size_t i = 0; i < step->named_count; i++)
         if (strcmp(step->named[i].name, name) == 0)
             return true;
     if (step->name && strcmp(step->name, name) == 0)
         return true;
-    const att_workings *root = outermost(step);
+    const att_derivation *root = outermost(step);
     for (size_t i = 0; i < root->used_count; i++)
         if (strcmp(root->used[i], name) == 0)
             return true;
@@ -168,7 +169,7 @@ static bool is_used(const att_working_step *step, const char *name)
 }
 
 /* A letter that the sheet does not use, as one would choose on a board. */
-static const char *fresh_name(const att_working_step *step)
+static const char *fresh_name(const att_derivation_step *step)
 {
     static const char *const letters[] = { "z", "u", "r", "t", "g", "p", "m", "o", "w", "y" };
     for (size_t i = 0; i < ATT_COUNT(letters); i++)
@@ -181,7 +182,7 @@ static const char *fresh_name(const att_working_step *step)
     }
 }
 
-static att_status add_name(att_working_step *step, const att_expr *node, const char *name)
+static att_status add_name(att_derivation_step *step, const att_expr *node, const char *name)
 {
     void *items = step->named;
     if (!att_arena_array_grow(step->arena, &items, &step->named_capacity, step->named_count,
@@ -189,13 +190,13 @@ static att_status add_name(att_working_step *step, const att_expr *node, const c
         return no_memory(step);
     step->named = items;
     step->named[step->named_count++] = (struct att_named_node){ node, name };
-    att_workings *root = outermost(step);
-    if (root->used_count < ATT_WORKING_NAMES)
+    att_derivation *root = outermost(step);
+    if (root->used_count < ATT_DERIVATION_NAMES)
         root->used[root->used_count++] = name;
     return ATT_OK;
 }
 
-att_expr *att_working_with_names(const att_working_step *step, const att_expr *node)
+att_expr *att_derivation_with_names(const att_derivation_step *step, const att_expr *node)
 {
     const char *name = name_of(step, node);
     att_expr *copy = att_arena_alloc(step->arena, 1, sizeof *copy);
@@ -212,7 +213,7 @@ att_expr *att_working_with_names(const att_working_step *step, const att_expr *n
     for (size_t i = 0; copy->child && i < node->children; i++) {
         if (!node->child[i])
             continue;
-        copy->child[i] = att_working_with_names(step, node->child[i]);
+        copy->child[i] = att_derivation_with_names(step, node->child[i]);
         if (!copy->child[i])
             return NULL;
     }
@@ -227,15 +228,15 @@ static double element(const att_matrix *m, int64_t i, int64_t j)
 }
 
 /* The number of terms of an element. */
-static int64_t terms_of(const att_working_step *step, const att_expr *node)
+static int64_t terms_of(const att_derivation_step *step, const att_expr *node)
 {
     if (name_of(step, node) || !is_operation(step, node))
         return 1;
     if (is_product(step, node))
-        return att_working_matrix(step, node->child[0])->cols;
+        return att_derivation_matrix(step, node->child[0])->cols;
     if (node->kind == ATT_EXPR_CALL) {
-        const att_matrix *x = att_working_matrix(step, node->child[0]);
-        return x ? att_working_terms(node, x) * terms_of(step, node->child[0]) : 1;
+        const att_matrix *x = att_derivation_matrix(step, node->child[0]);
+        return x ? att_derivation_terms(node, x) * terms_of(step, node->child[0]) : 1;
     }
     int64_t terms = 0;
     for (size_t i = 0; i < node->children; i++)
@@ -245,16 +246,16 @@ static int64_t terms_of(const att_working_step *step, const att_expr *node)
 
 static att_expr *write(const void *context, const att_expr *node, int64_t i, int64_t j);
 
-static att_expr *write_product(const att_working_step *step, const att_expr *node, int64_t i,
+static att_expr *write_product(const att_derivation_step *step, const att_expr *node, int64_t i,
                                int64_t j)
 {
-    const att_matrix *a = att_working_matrix(step, node->child[0]);
-    const att_matrix *b = att_working_matrix(step, node->child[1]);
+    const att_matrix *a = att_derivation_matrix(step, node->child[0]);
+    const att_matrix *b = att_derivation_matrix(step, node->child[1]);
     return att_make_dot_product(step->arena, a->cols, a->data + i * a->cols, 1, b->data + j,
                                 b->cols);
 }
 
-static att_expr *write_arithmetic(const att_working_step *step, const att_expr *node, int64_t i,
+static att_expr *write_arithmetic(const att_derivation_step *step, const att_expr *node, int64_t i,
                                   int64_t j)
 {
     if (node->kind == ATT_EXPR_NEGATE)
@@ -269,8 +270,8 @@ static att_expr *write_arithmetic(const att_working_step *step, const att_expr *
 /* The calculation of element (i, j) of a node; broadcast if the node is smaller. */
 static att_expr *write(const void *context, const att_expr *node, int64_t i, int64_t j)
 {
-    const att_working_step *step = context;
-    const att_matrix *m = att_working_matrix(step, node);
+    const att_derivation_step *step = context;
+    const att_matrix *m = att_derivation_matrix(step, node);
     if (!m)
         return NULL;
     i = m->rows == 1 ? 0 : i;
@@ -281,13 +282,13 @@ static att_expr *write(const void *context, const att_expr *node, int64_t i, int
         return write_product(step, node, i, j);
     if (is_arithmetic(step, node))
         return write_arithmetic(step, node, i, j);
-    const att_working_call call = { step->arena, node, att_working_matrix(step, node->child[0]),
-                                    step, write };
-    return att_working_write_call(&call, i, j);
+    const att_derivation_call call = { step->arena, node,
+                                       att_derivation_matrix(step, node->child[0]), step, write };
+    return att_derivation_write_call(&call, i, j);
 }
 
-att_expr *att_working_element(att_arena *arena, const char *name, const att_matrix *m, int64_t i,
-                              int64_t j)
+att_expr *att_derivation_element(att_arena *arena, const char *name, const att_matrix *m, int64_t i,
+                                 int64_t j)
 {
     if (att_matrix_is_scalar(m))
         return att_make_name(arena, name);
@@ -296,35 +297,35 @@ att_expr *att_working_element(att_arena *arena, const char *name, const att_matr
     return att_make_indexed(arena, name, i + 1, j + 1);
 }
 
-static bool can_write(const att_working_step *step, const att_expr *node)
+static bool can_write(const att_derivation_step *step, const att_expr *node)
 {
-    const att_matrix *m = att_working_matrix(step, node);
+    const att_matrix *m = att_derivation_matrix(step, node);
     bool scalar_constant = m && att_matrix_is_scalar(m) && !has_name(node);
-    bool norm = is_call(node, ATT_WORKING_NORM);
-    bool plain = !is_call(node, ATT_WORKING_NONE) && is_operation(step, node);
+    bool norm = is_call(node, ATT_DERIVATION_NORM);
+    bool plain = !is_call(node, ATT_DERIVATION_NONE) && is_operation(step, node);
     return m && plain && !norm && !scalar_constant &&
            att_calculation_fits(m->rows, m->cols, terms_of(step, node));
 }
 
-static att_status write_all(const att_working_step *step, const att_expr *node, const char *name,
+static att_status write_all(const att_derivation_step *step, const att_expr *node, const char *name,
                             att_calculations *out)
 {
     if (!can_write(step, node))
         return ATT_OK;
-    const att_matrix *m = att_working_matrix(step, node);
+    const att_matrix *m = att_derivation_matrix(step, node);
     ATT_TRY(
         att_calculations_start(out, step->arena, (size_t)(m->rows * m->cols), step->scope->err));
     for (int64_t i = 0; i < m->rows; i++)
         for (int64_t j = 0; j < m->cols; j++)
             ATT_TRY(att_calculations_add_number(
-                out, step->arena, i + 1, att_working_element(step->arena, name, m, i, j),
+                out, step->arena, i + 1, att_derivation_element(step->arena, name, m, i, j),
                 write(step, node, i, j), element(m, i, j), step->scope->err));
     return ATT_OK;
 }
 
 /* ---- Parts */
 
-att_status att_working_add_part(att_working_step *step, const att_trace_part *part)
+att_status att_derivation_add_part(att_derivation_step *step, const att_trace_part *part)
 {
     void *items = step->parts;
     if (!att_arena_array_grow(step->arena, &items, &step->part_capacity, step->part_count,
@@ -337,10 +338,10 @@ att_status att_working_add_part(att_working_step *step, const att_trace_part *pa
 
 /* ---- Inner results */
 
-static att_status work_out(att_working_step *step, const att_expr *node, const char *name);
+static att_status work_out(att_derivation_step *step, const att_expr *node, const char *name);
 
 /* Works out the operands of a node, the innermost first. */
-static att_status work_out_operands(att_working_step *step, const att_expr *node)
+static att_status work_out_operands(att_derivation_step *step, const att_expr *node)
 {
     for (size_t i = 0; i < node->children; i++) {
         const att_expr *child = node->child[i];
@@ -356,7 +357,7 @@ static att_status work_out_operands(att_working_step *step, const att_expr *node
 }
 
 /* Calls the elements of a part by its name. */
-static att_status rename_elements(const att_working_step *step, att_trace_part *part)
+static att_status rename_elements(const att_derivation_step *step, att_trace_part *part)
 {
     att_calculation *items = att_arena_alloc(step->arena, part->calculation_count, sizeof *items);
     if (!items)
@@ -375,7 +376,7 @@ static att_status rename_elements(const att_working_step *step, att_trace_part *
 }
 
 /* The parts of an inner layer: z.scores, z.weights, …, or z alone if it has one. */
-static att_status add_layer(att_working_step *step, const att_expr *node, const char *name,
+static att_status add_layer(att_derivation_step *step, const att_expr *node, const char *name,
                             const att_value *value)
 {
     for (size_t i = 0; i < value->part_count; i++) {
@@ -384,18 +385,18 @@ static att_status add_layer(att_working_step *step, const att_expr *node, const 
         part.inner = true;
         part.name = last ? name : att_arena_printf(step->arena, "%s.%s", name, part.name);
         if (value->part_count == 1)
-            part.formula = att_working_with_names(step, node);
+            part.formula = att_derivation_with_names(step, node);
         if (!part.name || (value->part_count == 1 && !part.formula))
             return no_memory(step);
         if (value->part_count == 1)
             ATT_TRY(rename_elements(step, &part));
-        ATT_TRY(att_working_add_part(step, &part));
+        ATT_TRY(att_derivation_add_part(step, &part));
     }
     return ATT_OK;
 }
 
-/* The workings of an own function's body; its result is called `name`. */
-static att_status add_body(att_working_step *step, const att_expr *node, const char *name)
+/* The derivation of an own function's body; its result is called `name`. */
+static att_status add_body(att_derivation_step *step, const att_expr *node, const char *name)
 {
     const att_evaluated *call = evaluated(step, node);
     for (size_t i = 0; i < call->part_count; i++) {
@@ -405,13 +406,13 @@ static att_status add_body(att_working_step *step, const att_expr *node, const c
         part.name = last ? name : part.name;
         if (last)
             ATT_TRY(rename_elements(step, &part));
-        ATT_TRY(att_working_add_part(step, &part));
+        ATT_TRY(att_derivation_add_part(step, &part));
     }
     return ATT_OK;
 }
 
 /* Adds the part `name` for a node, after those of its operands. NULL: a fresh name. */
-static att_status work_out(att_working_step *step, const att_expr *node, const char *name)
+static att_status work_out(att_derivation_step *step, const att_expr *node, const char *name)
 {
     const att_value *value = value_of(step, node);
     att_calculations calculations = { 0 };
@@ -429,43 +430,43 @@ static att_status work_out(att_working_step *step, const att_expr *node, const c
         ATT_TRY(add_layer(step, node, name, value));
         return add_name(step, node, name);
     }
-    if (is_call(node, ATT_WORKING_NORM))
-        ATT_TRY(att_working_norm(step, node, name, &calculations, &formula));
+    if (is_call(node, ATT_DERIVATION_NORM))
+        ATT_TRY(att_derivation_norm(step, node, name, &calculations, &formula));
     else
         ATT_TRY(write_all(step, node, name, &calculations));
     if (!formula)
-        formula = att_working_with_names(step, node);
+        formula = att_derivation_with_names(step, node);
     if (!formula)
         return no_memory(step);
-    ATT_TRY(
-        att_working_add_part(step, &(att_trace_part){ .name = name,
-                                                      .inner = true,
-                                                      .formula = formula,
-                                                      .value = value->matrix,
-                                                      .calculations = calculations.items,
-                                                      .calculation_count = calculations.count }));
+    ATT_TRY(att_derivation_add_part(step,
+                                    &(att_trace_part){ .name = name,
+                                                       .inner = true,
+                                                       .formula = formula,
+                                                       .value = value->matrix,
+                                                       .calculations = calculations.items,
+                                                       .calculation_count = calculations.count }));
     return add_name(step, node, name);
 }
 
 /* ---- Steps */
 
 /* The parts of a layer behind those of its operands, whose names replace them in its formulas. */
-static att_status append_parts(att_working_step *step, const att_trace_step *shown)
+static att_status append_parts(att_derivation_step *step, const att_trace_step *shown)
 {
     for (size_t i = 0; i < shown->part_count; i++) {
         att_trace_part part = shown->parts[i];
-        part.formula = part.formula ? att_working_with_names(step, part.formula) : NULL;
+        part.formula = part.formula ? att_derivation_with_names(step, part.formula) : NULL;
         if (shown->parts[i].formula && !part.formula)
             return no_memory(step);
-        ATT_TRY(att_working_add_part(step, &part));
+        ATT_TRY(att_derivation_add_part(step, &part));
     }
     return ATT_OK;
 }
 
-att_status att_workings_add(const att_scope *scope, const att_value *value, att_trace_step *shown)
+att_status att_derivation_add(const att_scope *scope, const att_value *value, att_trace_step *shown)
 {
-    att_working_step step = { .scope = scope, .arena = scope->arena, .name = shown->name };
-    if (!scope->workings || scope->workings->too_many || value->kind == ATT_VALUE_LIST)
+    att_derivation_step step = { .scope = scope, .arena = scope->arena, .name = shown->name };
+    if (!scope->derivation || scope->derivation->too_many || value->kind == ATT_VALUE_LIST)
         return ATT_OK;
     bool layer = shown->formula->kind == ATT_EXPR_CALL && value->kind == ATT_VALUE_RECORD;
     if (!step.name)

@@ -1,11 +1,11 @@
-/* The workings of norms: mean and variance, or the mean square, of each vector come first. */
-#include "sheet/workings_step.h"
+/* The derivation of norms: mean and variance, or the mean square, of each vector come first. */
+#include "sheet/derivation_step.h"
 
 #include "sheet/matrix.h"
 
 #include <string.h>
 
-static att_status no_memory(const att_working_step *step)
+static att_status no_memory(const att_derivation_step *step)
 {
     return att_fail_memory(step->scope->err);
 }
@@ -17,7 +17,7 @@ static double element(const att_matrix *m, int64_t i, int64_t j)
 
 /* What a norm computes from each vector: "mean", "variance", or the mean "square". */
 struct norm {
-    const att_working_step *step;
+    const att_derivation_step *step;
     const att_matrix *x; /* vectors as rows */
     bool columns;        /* of the sheet */
     bool centered;       /* layernorm */
@@ -66,9 +66,9 @@ static att_expr *write_eps(const struct norm *norm)
 /* (X - mean) / sqrt(variance + eps) .* gain + bias: the formula of a norm. */
 static att_expr *write_formula(const struct norm *norm, const att_expr *node)
 {
-    const att_working_step *step = norm->step;
+    const att_derivation_step *step = norm->step;
     att_arena *arena = step->arena;
-    att_expr *x = att_working_with_names(step, node->child[0]);
+    att_expr *x = att_derivation_with_names(step, node->child[0]);
     const char *spread = norm->centered ? "variance" : "square";
     if (norm->centered)
         x = att_make_binary(arena, ATT_OP_SUBTRACT, x, att_make_name(arena, "mean"));
@@ -78,9 +78,9 @@ static att_expr *write_formula(const struct norm *norm, const att_expr *node)
     att_expr *y = att_make_binary(arena, ATT_OP_DIVIDE, x, root);
     if (norm->gain)
         y = att_make_binary(arena, ATT_OP_MULTIPLY_ELEMENTWISE, y,
-                            att_working_with_names(step, node->child[1]));
+                            att_derivation_with_names(step, node->child[1]));
     if (norm->bias)
-        y = att_make_binary(arena, ATT_OP_ADD, y, att_working_with_names(step, node->child[2]));
+        y = att_make_binary(arena, ATT_OP_ADD, y, att_derivation_with_names(step, node->child[2]));
     return y;
 }
 
@@ -102,7 +102,7 @@ static att_expr *write_normalized(const struct norm *norm, int64_t i, int64_t j)
 }
 
 /* One number per vector, with its calculation: the part `name`. */
-static att_status add_statistic(att_working_step *step, const struct norm *norm, att_matrix *of,
+static att_status add_statistic(att_derivation_step *step, const struct norm *norm, att_matrix *of,
                                 const char *name, const char *description, bool squares)
 {
     att_calculations calculations = { 0 };
@@ -113,45 +113,47 @@ static att_status add_statistic(att_working_step *step, const struct norm *norm,
         of->data[i] = mean_of(norm, i, squares);
         ATT_TRY(att_calculations_add_number(
             &calculations, step->arena, norm->columns ? 1 : i + 1,
-            att_working_element(step->arena, name, of, norm->columns ? 0 : i,
-                                norm->columns ? i : 0),
+            att_derivation_element(step->arena, name, of, norm->columns ? 0 : i,
+                                   norm->columns ? i : 0),
             write_mean(norm, i, squares), of->data[i], step->scope->err));
     }
-    return att_working_add_part(step, &(att_trace_part){ .name = name,
-                                                         .inner = true,
-                                                         .description = description,
-                                                         .value = of,
-                                                         .calculations = calculations.items,
-                                                         .calculation_count = calculations.count });
+    return att_derivation_add_part(step,
+                                   &(att_trace_part){ .name = name,
+                                                      .inner = true,
+                                                      .description = description,
+                                                      .value = of,
+                                                      .calculations = calculations.items,
+                                                      .calculation_count = calculations.count });
 }
 
-static void read_norm_options(const att_working_step *step, const att_expr *node, struct norm *norm)
+static void read_norm_options(const att_derivation_step *step, const att_expr *node,
+                              struct norm *norm)
 {
     size_t args = 0;
     for (size_t i = 0; i < node->children; i++) {
         const att_expr *child = node->child[i];
         if (child->kind != ATT_EXPR_OPTION) {
-            const att_matrix *m = att_working_matrix(step, child);
+            const att_matrix *m = att_derivation_matrix(step, child);
             norm->gain = args == 1 ? m : norm->gain;
             norm->bias = args == 2 ? m : norm->bias;
             args++;
         } else if (strcmp(child->text, "vectors") == 0) {
             norm->columns = strcmp(child->child[0]->text, "columns") == 0;
         } else if (strcmp(child->text, "eps") == 0) {
-            norm->eps = att_working_matrix(step, child->child[0])->data[0];
+            norm->eps = att_derivation_matrix(step, child->child[0])->data[0];
         }
     }
 }
 
 /* Adds the parts with the statistics of a norm and sets the calculations of its elements. */
-att_status att_working_norm(att_working_step *step, const att_expr *node, const char *name,
-                            att_calculations *out, const att_expr **formula)
+att_status att_derivation_norm(att_derivation_step *step, const att_expr *node, const char *name,
+                               att_calculations *out, const att_expr **formula)
 {
     struct norm norm = { .step = step,
                          .centered = strcmp(node->text, "layernorm") == 0,
                          .eps = 1e-5,
-                         .x = att_working_matrix(step, node->child[0]) };
-    const att_matrix *y = att_working_matrix(step, node);
+                         .x = att_derivation_matrix(step, node->child[0]) };
+    const att_matrix *y = att_derivation_matrix(step, node);
     read_norm_options(step, node, &norm);
     if (norm.columns)
         norm.x = att_matrix_transpose(step->arena, norm.x);
@@ -178,7 +180,7 @@ att_status att_working_norm(att_working_step *step, const att_expr *node, const 
         for (int64_t j = 0; j < width; j++) {
             int64_t row = norm.columns ? j : i, col = norm.columns ? i : j;
             ATT_TRY(att_calculations_add_number(
-                out, step->arena, row + 1, att_working_element(step->arena, name, y, row, col),
+                out, step->arena, row + 1, att_derivation_element(step->arena, name, y, row, col),
                 write_normalized(&norm, i, j), element(y, row, col), step->scope->err));
         }
     }

@@ -1,4 +1,4 @@
-/* Workings: every operation is written out, inner results have names, and every sum holds. */
+/* Derivations: every operation is written out, inner results have names, and every sum holds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -162,7 +162,7 @@ static void every_format_shows_inner_results(void **state)
         { ATT_FORMAT_LATEX, "{z = \\operatorname{linear}(", "{z}_{1,1} = 1 \\cdot 1 + 2 \\cdot 2" },
         { ATT_FORMAT_HTML, "<mi>z</mi><mo>=</mo><mtext>linear</mtext>",
           "<mo form=\"infix\" lspace=\"0\" rspace=\"0.25em\">+</mo><mn>2</mn>" },
-        { ATT_FORMAT_JSON, "\"workings\":[{\"name\":\"z\"", "\"right\":\"1*1 + 2*2\"" },
+        { ATT_FORMAT_JSON, "\"derivation\":[{\"name\":\"z\"", "\"right\":\"1*1 + 2*2\"" },
     };
     for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         const att_render_options options = { .format = rows[i].format };

@@ -1,6 +1,6 @@
 /* The calculations of functions: element-wise functions, reductions, softmax and norms. */
 #include "sheet/calculation.h"
-#include "sheet/workings.h"
+#include "sheet/derivation.h"
 
 #include "base/minmax.h"
 
@@ -9,26 +9,26 @@
 
 static const struct working_row {
     const char *name;
-    att_working_kind kind;
+    att_derivation_kind kind;
 } rows[] = {
-    { "tanh", ATT_WORKING_ELEMENT },       { "relu", ATT_WORKING_ELEMENT },
-    { "sigmoid", ATT_WORKING_ELEMENT },    { "gelu", ATT_WORKING_ELEMENT },
-    { "exp", ATT_WORKING_ELEMENT },        { "log", ATT_WORKING_ELEMENT },
-    { "sqrt", ATT_WORKING_ELEMENT },       { "abs", ATT_WORKING_ELEMENT },
-    { "sin", ATT_WORKING_ELEMENT },        { "cos", ATT_WORKING_ELEMENT },
-    { "sum", ATT_WORKING_REDUCE },         { "mean", ATT_WORKING_REDUCE },
-    { "max", ATT_WORKING_REDUCE },         { "min", ATT_WORKING_REDUCE },
-    { "argmax", ATT_WORKING_REDUCE },      { "softmax", ATT_WORKING_SOFTMAX },
-    { "cross_entropy", ATT_WORKING_LOSS }, { "layernorm", ATT_WORKING_NORM },
-    { "rmsnorm", ATT_WORKING_NORM },
+    { "tanh", ATT_DERIVATION_ELEMENT },       { "relu", ATT_DERIVATION_ELEMENT },
+    { "sigmoid", ATT_DERIVATION_ELEMENT },    { "gelu", ATT_DERIVATION_ELEMENT },
+    { "exp", ATT_DERIVATION_ELEMENT },        { "log", ATT_DERIVATION_ELEMENT },
+    { "sqrt", ATT_DERIVATION_ELEMENT },       { "abs", ATT_DERIVATION_ELEMENT },
+    { "sin", ATT_DERIVATION_ELEMENT },        { "cos", ATT_DERIVATION_ELEMENT },
+    { "sum", ATT_DERIVATION_REDUCE },         { "mean", ATT_DERIVATION_REDUCE },
+    { "max", ATT_DERIVATION_REDUCE },         { "min", ATT_DERIVATION_REDUCE },
+    { "argmax", ATT_DERIVATION_REDUCE },      { "softmax", ATT_DERIVATION_SOFTMAX },
+    { "cross_entropy", ATT_DERIVATION_LOSS }, { "layernorm", ATT_DERIVATION_NORM },
+    { "rmsnorm", ATT_DERIVATION_NORM },
 };
 
-att_working_kind att_working_kind_of(const char *function)
+att_derivation_kind att_derivation_kind_of(const char *function)
 {
     for (size_t i = 0; i < ATT_COUNT(rows); i++)
         if (strcmp(rows[i].name, function) == 0)
             return rows[i].kind;
-    return ATT_WORKING_NONE;
+    return ATT_DERIVATION_NONE;
 }
 
 static bool has_flag(const att_expr *call, const char *name)
@@ -51,7 +51,7 @@ struct elements {
 static struct elements elements_of(const att_expr *node, const att_matrix *x, int64_t i, int64_t j)
 {
     bool by_row = has_flag(node, "rows") || strcmp(node->text, "argmax") == 0 ||
-                  att_working_kind_of(node->text) == ATT_WORKING_SOFTMAX;
+                  att_derivation_kind_of(node->text) == ATT_DERIVATION_SOFTMAX;
     if (has_flag(node, "cols"))
         return (struct elements){ .count = x->rows, .col = j, .down = 1 };
     if (by_row)
@@ -66,18 +66,19 @@ static void place(const struct elements *e, const att_matrix *x, int64_t k, int6
     *col = e->all ? k % x->cols : e->col + k * e->right;
 }
 
-int64_t att_working_terms(const att_expr *node, const att_matrix *x)
+int64_t att_derivation_terms(const att_expr *node, const att_matrix *x)
 {
-    att_working_kind kind = att_working_kind_of(node->text);
-    if (kind == ATT_WORKING_LOSS)
+    att_derivation_kind kind = att_derivation_kind_of(node->text);
+    if (kind == ATT_DERIVATION_LOSS)
         return has_flag(node, "rows") ? x->cols : x->rows * x->cols;
-    if (kind == ATT_WORKING_REDUCE || kind == ATT_WORKING_SOFTMAX)
+    if (kind == ATT_DERIVATION_REDUCE || kind == ATT_DERIVATION_SOFTMAX)
         return elements_of(node, x, 0, 0).count;
     return 1;
 }
 
 /* x_1 + x_2 + …, each in f(…) if `f` is given. Minus infinity has no part in a softmax. */
-static att_expr *write_terms(const att_working_call *call, const struct elements *e, const char *f)
+static att_expr *write_terms(const att_derivation_call *call, const struct elements *e,
+                             const char *f)
 {
     att_expr_sum sum = { .arena = call->arena };
     for (int64_t k = 0; k < e->count; k++) {
@@ -92,7 +93,7 @@ static att_expr *write_terms(const att_working_call *call, const struct elements
 }
 
 /* max(x_1, x_2, …) */
-static att_expr *write_listed(const att_working_call *call, const struct elements *e)
+static att_expr *write_listed(const att_derivation_call *call, const struct elements *e)
 {
     att_expr **items = att_arena_alloc(call->arena, (size_t)e->count, sizeof *items);
     for (int64_t k = 0; items && k < e->count; k++) {
@@ -105,7 +106,7 @@ static att_expr *write_listed(const att_working_call *call, const struct element
     return items ? att_make_call_of(call->arena, call->node->text, items, (size_t)e->count) : NULL;
 }
 
-static att_expr *write_reduction(const att_working_call *call, int64_t i, int64_t j)
+static att_expr *write_reduction(const att_derivation_call *call, int64_t i, int64_t j)
 {
     struct elements e = elements_of(call->node, call->x, i, j);
     bool mean = strcmp(call->node->text, "mean") == 0;
@@ -117,7 +118,7 @@ static att_expr *write_reduction(const att_working_call *call, int64_t i, int64_
                 : sum;
 }
 
-static att_expr *write_softmax(const att_working_call *call, int64_t i, int64_t j)
+static att_expr *write_softmax(const att_derivation_call *call, int64_t i, int64_t j)
 {
     struct elements e = elements_of(call->node, call->x, i, j);
     if (call->x->data[i * call->x->cols + j] == -INFINITY)
@@ -128,7 +129,7 @@ static att_expr *write_softmax(const att_working_call *call, int64_t i, int64_t 
 }
 
 /* log(exp(x_1) + exp(x_2) + …) - x_t of row i, where t is its target. */
-static att_expr *write_row_loss(const att_working_call *call, int64_t i)
+static att_expr *write_row_loss(const att_derivation_call *call, int64_t i)
 {
     const struct elements row = { .count = call->x->cols, .row = i, .right = 1 };
     const att_expr *target = call->operand(call->context, call->node->child[1], i, i);
@@ -140,7 +141,7 @@ static att_expr *write_row_loss(const att_working_call *call, int64_t i)
         call->operand(call->context, call->node->child[0], i, (int64_t)target->number - 1));
 }
 
-static att_expr *write_loss(const att_working_call *call, int64_t i)
+static att_expr *write_loss(const att_derivation_call *call, int64_t i)
 {
     if (has_flag(call->node, "rows"))
         return write_row_loss(call, i);
@@ -153,20 +154,20 @@ static att_expr *write_loss(const att_working_call *call, int64_t i)
                                  att_make_number(call->arena, (double)call->x->rows));
 }
 
-att_expr *att_working_write_call(const att_working_call *call, int64_t i, int64_t j)
+att_expr *att_derivation_write_call(const att_derivation_call *call, int64_t i, int64_t j)
 {
-    switch (att_working_kind_of(call->node->text)) {
-    case ATT_WORKING_ELEMENT:
+    switch (att_derivation_kind_of(call->node->text)) {
+    case ATT_DERIVATION_ELEMENT:
         return att_make_call(call->arena, call->node->text,
                              call->operand(call->context, call->node->child[0], i, j));
-    case ATT_WORKING_REDUCE:
+    case ATT_DERIVATION_REDUCE:
         return write_reduction(call, i, j);
-    case ATT_WORKING_SOFTMAX:
+    case ATT_DERIVATION_SOFTMAX:
         return write_softmax(call, i, j);
-    case ATT_WORKING_LOSS:
+    case ATT_DERIVATION_LOSS:
         return write_loss(call, i);
-    case ATT_WORKING_NORM:
-    case ATT_WORKING_NONE:
+    case ATT_DERIVATION_NORM:
+    case ATT_DERIVATION_NONE:
         break;
     }
     return NULL;

@@ -119,10 +119,12 @@ static att_status read_round(const att_interpreter *interpreter, const att_sheet
     }
     bool near =
         words->count > 0 && (is_near(words->word[0], "round") || is_near(words->word[0], "cut"));
+    if (!near)
+        return ATT_OK;
     bool of_steps = has_near(words, "step") || has_near(words, "steps");
     bool decimals = has_near(words, "decimal") || has_near(words, "decimals") ||
                     has_near(words, "digits") || has_near(words, "places");
-    if (near && of_steps && (decimals || (words->count == 3 && is_near(words->word[1], "no"))))
+    if (of_steps && (decimals || (words->count == 3 && is_near(words->word[1], "no"))))
         return fail_setting(interpreter, line,
                             "round each step to 2 decimals', 'cut each step to 2 decimals' or "
                             "'round no step");

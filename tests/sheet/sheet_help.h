@@ -178,7 +178,10 @@ static inline void assert_calculations_hold(const att_trace_step *step, const ch
         for (int64_t i = 0; i < right.rows * right.cols; i++) {
             double want = calculation->value->data[i];
             bool same = right.data[i] == want || (isnan(right.data[i]) && isnan(want));
-            if (!same && !(fabs(right.data[i] - want) <= 1e-12 * (1 + fabs(want))))
+            double bound = 1e-12 * (1 + fabs(want));
+            if (calculation->rounded)
+                bound += (step->rounding->cut ? 1 : 0.5) * pow(10, -step->rounding->decimals);
+            if (!same && !(fabs(right.data[i] - want) <= bound))
                 fail_msg("line %d, %s, working %zu: %.17g is not %.17g", step->line, name, w,
                          right.data[i], want);
         }

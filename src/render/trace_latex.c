@@ -154,13 +154,25 @@ static void open_display(att_page *page)
     att_put(page->out, "\\attendline{");
 }
 
+/* Whether its parentheses are stretched, which keeps them on one line. */
+static bool is_tall(const att_expr *e)
+{
+    if (e->kind == ATT_EXPR_MATRIX || e->kind == ATT_EXPR_CONSTANT ||
+        (e->kind == ATT_EXPR_BINARY && e->op == ATT_OP_DIVIDE))
+        return true;
+    for (size_t i = 0; i < e->children; i++)
+        if (e->child[i] && is_tall(e->child[i]))
+            return true;
+    return false;
+}
+
 /* Whether TeX can break the formula into lines: no wide fraction, matrix or root is in the way. */
 static bool can_break(att_page *page, const att_expr *e)
 {
     enum { WIDE = 70 };
     bool sum = e->kind == ATT_EXPR_BINARY &&
                (e->op == ATT_OP_ADD || e->op == ATT_OP_SUBTRACT || e->op == ATT_OP_MULTIPLY);
-    bool call = e->kind == ATT_EXPR_CALL && strcmp(e->text, "exp") != 0;
+    bool call = e->kind == ATT_EXPR_CALL && strcmp(e->text, "exp") != 0 && !is_tall(e);
     if (!sum && !call)
         return att_formula_width(page, e) <= WIDE;
     for (size_t i = 0; i < e->children; i++)

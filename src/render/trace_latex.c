@@ -138,8 +138,8 @@ static const att_prose_markup prose = {
     .math = { "$", "$" },
     .math_style = ATT_MATH_TEX,
     .paragraph = { "\n", "\n" },
-    .list = { { "\n\\begin{itemize}\n", "\\end{itemize}\n" },
-              { "\n\\begin{enumerate}\n", "\\end{enumerate}\n" } },
+    .list = { { "\n\\begin{itemize}\\setlength{\\itemsep}{0pt}\n", "\\end{itemize}\n" },
+              { "\n\\begin{enumerate}\\setlength{\\itemsep}{0pt}\n", "\\end{enumerate}\n" } },
     .item = { "\\item ", "\n" },
     .number = { "\\item[", ".] " },
 };

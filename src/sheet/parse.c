@@ -69,6 +69,12 @@ bool att_parser_at(const att_parser *parser, att_token_kind kind)
     return parser->token.kind == kind;
 }
 
+bool att_parser_at_comparison(const att_parser *parser)
+{
+    const struct operator_row *row = operator_of(parser->token.kind);
+    return row && row->level == LEVEL_COMPARE && row->token != ATT_TOKEN_EQUAL_TO;
+}
+
 bool att_parser_at_word(const att_parser *parser, const char *word)
 {
     return att_token_is(&parser->lexer, &parser->token, word);

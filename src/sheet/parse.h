@@ -43,6 +43,8 @@ att_status att_parser_fail(const att_parser *parser, const char *format, ...)
 att_status att_parser_expected(const att_parser *parser, const char *what);
 
 bool att_parser_at(const att_parser *parser, att_token_kind kind);
+/* At '<', '<=', '>', '>=' or '!='. */
+bool att_parser_at_comparison(const att_parser *parser);
 bool att_parser_at_word(const att_parser *parser, const char *word);
 
 /* Takes the next token, a name or a string, as a string in the arena. */

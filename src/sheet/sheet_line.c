@@ -123,6 +123,12 @@ static att_status try_expression(const att_interpreter *interpreter, const att_s
     parser.plain = true;
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &node);
+    if (status == ATT_OK && att_parser_at_comparison(&parser)) { /* x < 3, but not x: text */
+        att_expr *right;
+        status = att_parser_take(&parser);
+        if (status == ATT_OK)
+            status = att_parse_expression(&parser, &right);
+    }
     if (status == ATT_OK) {
         out->intended = is_intended_expression(interpreter, line, node);
         out->fills_line = att_parser_at(&parser, ATT_TOKEN_END);

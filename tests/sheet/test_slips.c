@@ -175,6 +175,8 @@ static const char *const misspelled[] = {
     "*x",
     "[1 2] (3)",
     "- y = 3",
+    "x < 3",
+    "x >= w",
     "detail all,",
     "detail \"all\"",
     "details all",

@@ -4,6 +4,7 @@
 #ifndef ATT_RENDER_PROSE_H
 #define ATT_RENDER_PROSE_H
 
+#include "render/terminal.h"
 #include "render/tex_math.h"
 
 /* How a format writes prose. `text` and `code` escape `length` bytes of the user's. */
@@ -28,6 +29,9 @@ void att_put_inline(att_writer *out, const char *text, size_t length,
 
 /* A paragraph of a sheet, whose lines are joined by '\n': text and lists. */
 void att_put_prose(att_writer *out, const char *text, const att_prose_markup *markup);
+
+/* The same on a terminal (prose_text.c). */
+void att_prose_put_text(const att_terminal *terminal, const char *text);
 
 /* Writes a part of a user's text with a function that takes strings. */
 void att_put_user_text(att_writer *out, const char *text, size_t length,

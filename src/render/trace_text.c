@@ -8,7 +8,6 @@
 #include "text/display_width.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -103,66 +102,12 @@ static void text_heading(att_page *page, const att_trace_step *step)
     put_blank(page);
 }
 
-static void put_prose_text(att_writer *out, const char *text, size_t length)
-{
-    att_put_bytes(out, text, length);
-}
-
-static void put_prose_code(att_writer *out, const char *text, size_t length)
-{
-    att_put(out, "`");
-    att_put_bytes(out, text, length);
-    att_put(out, "`");
-}
-
-static void put_prose_link(att_writer *out, const char *url, size_t length, bool end)
-{
-    if (!end)
-        return;
-    att_put(out, " (");
-    att_put_bytes(out, url, length);
-    att_put(out, ")");
-}
-
-/* Emphasis stays as written, which a terminal shows well enough. */
-#define PROSE(STYLE)                                                                               \
-    {                                                                                              \
-        .text = put_prose_text, .code = put_prose_code, .emphasis = { "*", "*" },                  \
-        .strong = { "**", "**" }, .link = put_prose_link, .math = { "", "" },                      \
-        .math_style = (STYLE)                                                                      \
-    }
-static const att_prose_markup prose = PROSE(ATT_MATH_UNICODE);
-static const att_prose_markup ascii_prose = PROSE(ATT_MATH_ASCII);
-
-/* A paragraph, or an item of a list behind its mark. */
-static void put_block(att_page *page, const att_prose_block *block)
-{
-    att_terminal terminal = terminal_of(page);
-    struct line line;
-    char mark[16] = "";
-    line_open(&line);
-    att_put_inline(&line.out, block->text, block->length,
-                   page->options->ascii ? &ascii_prose : &prose);
-    const char *text = line_close(&line, page);
-    if (!text)
-        return;
-    if (block->kind == ATT_PROSE_BULLET)
-        snprintf(mark, sizeof mark, page->options->ascii ? "  - " : "  • ");
-    else if (block->kind == ATT_PROSE_NUMBER)
-        snprintf(mark, sizeof mark, "  %d. ", block->number);
-    int indent = att_display_width(mark);
-    att_put(page->out, mark);
-    att_terminal_wrapped(&terminal, text, indent, indent);
-}
-
 static void text_prose(att_page *page, const att_trace_step *step)
 {
-    att_prose_block block;
-    const char *at = step->text;
+    att_terminal terminal = terminal_of(page);
     if (page->shown > 0)
         put_blank(page);
-    while (att_prose_next(&at, &block))
-        put_block(page, &block);
+    att_prose_put_text(&terminal, step->text);
 }
 
 static void put_shape(att_page *page, const att_matrix *value)

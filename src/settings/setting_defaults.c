@@ -27,6 +27,14 @@
     WHEN("preset", name, "layers", layers), WHEN("preset", name, "hidden-size", hidden_size),      \
         WHEN("preset", name, "heads", heads), WHEN("preset", name, "ffn-size", ffn_size)
 
+/* Pairs of names, inflected forms, commands: what was best or nearly so on all of them
+ * (docs/results.md). The data choose more: data/data_choices.h. */
+#define PAIRS(key, value) WHEN("task", "pairs", key, value)
+#define PAIRS_RNN(key, value)                                                                      \
+    WHEN("task", "pairs", key, value, .and_key = "architecture", .and_value = "rnn")
+#define PAIRS_TRANSFORMER(key, value)                                                              \
+    WHEN("task", "pairs", key, value, .and_key = "architecture", .and_value = "transformer")
+
 /* Translation: as in docs/recipes.md, for Multi30k. */
 #define TRANSLATE(key, value) WHEN("task", "translate", key, value)
 #define TRANSLATE_TRANSFORMER(key, value)                                                          \
@@ -94,6 +102,15 @@ const att_conditional_default att_conditional_defaults[] = {
     WHEN_TRANSFORMER("beta2", "0.98"),
     WHEN_TRANSFORMER("schedule", "inverse-sqrt"),
     WHEN_TRANSFORMER("warmup", "1000"),
+    PAIRS("label-smoothing", "0.1"),
+    PAIRS("schedule", "cosine"),
+    PAIRS("average-checkpoints", "3"),
+    PAIRS("best-metric", "exact-match"),
+    PAIRS("learning-rate", "0.002"),
+    PAIRS_RNN("dropout", "0.3"),
+    PAIRS_RNN("warmup", "200"),
+    PAIRS_TRANSFORMER("dropout", "0.2"),
+    PAIRS_TRANSFORMER("warmup", "400"),
     TRANSLATE("source-tokens", "bpe"),
     TRANSLATE("target-tokens", "bpe"),
     TRANSLATE("bpe-merges", "10000"),

@@ -155,7 +155,7 @@ static void the_learning_rate_follows_the_optimizer_unless_it_was_set(void **sta
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    assert_value(settings, "learning-rate", "0.001");
+    assert_value(settings, "learning-rate", "0.002");
     set(settings, "optimizer", "adadelta");
     assert_value(settings, "learning-rate", "1");
     set(settings, "learning-rate", "0.3");

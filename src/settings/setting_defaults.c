@@ -13,12 +13,15 @@
     }
 
 /* The three tasks of synthetic strings have the same defaults; `reverse` is question 3 of handout
- * 003. The encoder is bidirectional as elsewhere: with a unidirectional encoder, attention falls on
- * the character beside the one that is generated. */
+ * 003, whose encoder is unidirectional. */
+#define SYNTHETIC_RNN(task, key, value)                                                            \
+    WHEN("task", task, key, value, .and_key = "architecture", .and_value = "rnn")
 #define SYNTHETIC_TASK(task)                                                                       \
     WHEN("task", task, "hidden-size", "64"), WHEN("task", task, "embedding-size", "32"),           \
         WHEN("task", task, "attention", "dot"), WHEN("task", task, "dropout", "0"),                \
-        WHEN("task", task, "epochs", "30"), WHEN("task", task, "batch-tokens", "1024")
+        WHEN("task", task, "epochs", "30"), WHEN("task", task, "batch-tokens", "1024"),            \
+        SYNTHETIC_RNN(task, "bidirectional", "no"), SYNTHETIC_RNN(task, "schedule", "cosine"),     \
+        SYNTHETIC_RNN(task, "learning-rate", "0.003"), SYNTHETIC_RNN(task, "batch-tokens", "512")
 
 /* The learning rate of a Transformer warms up and then falls with the inverse square root of the
  * step (Vaswani et al. 2017). These are the defaults of the preset `tiny`. */
@@ -140,6 +143,7 @@ const att_conditional_default att_conditional_defaults[] = {
     CLASSIFY_CNN("pool", "max"),
     CLASSIFY_CNN("hidden-size", "300"),
     WHEN("pool", "stop", "bidirectional", "no"),
+    WHEN("bidirectional", "no", "decoder-init", "copy"),
     TAG("source-tokens", "space"),
     TAG("target-tokens", "space"),
     TAG("hidden-size", "200"),

@@ -116,7 +116,7 @@ static void reverse_alone_is_the_handout(void **state)
     assert_int_equal(settings->epochs, 30);
     assert_int_equal(settings->attention, ATT_MECHANISM_DOT);
     assert_int_equal(settings->attention_context, ATT_ATTENTION_CONTEXT_OUTPUT);
-    assert_true(settings->bidirectional);
+    assert_false(settings->bidirectional);
     assert_value(settings, "rnn-cell", "lstm");
     att_settings_free(settings);
 }

@@ -17,7 +17,8 @@ enum {
     RUN_STEPS = 6000,    /* of a run: fewer learn too little, more overfit or take hours */
     MIN_EPOCHS = 24,     /* less and many pairs are hardly learned */
     MAX_EPOCHS = 100,    /* more and few pairs are learned by heart */
-    LARGE_PAIRS = 50000, /* from here on two wider layers pay */
+    MEDIUM_PAIRS = 5000, /* from here on a second layer pays */
+    LARGE_PAIRS = 50000, /* from here on wider layers with less dropout do */
     COPY_PAIRS = 5000,   /* more pairs teach copying without a pointer */
 };
 
@@ -158,12 +159,18 @@ static bool is_size_open(const att_settings *settings)
 static att_status choose_size(att_data *data, att_settings *settings, att_error *err)
 {
     char reason[64];
-    if (data->train.pairs < LARGE_PAIRS || settings->architecture != ATT_ARCHITECTURE_RNN ||
+    int64_t pairs = data->train.pairs;
+    if (pairs < MEDIUM_PAIRS || settings->architecture != ATT_ARCHITECTURE_RNN ||
         !is_size_open(settings))
         return ATT_OK;
-    snprintf(reason, sizeof reason, "%" PRId64 " pairs", data->train.pairs);
+    snprintf(reason, sizeof reason, "%" PRId64 " pairs", pairs);
     ATT_TRY(choose_number(data, settings, "layers", 2, reason, err));
-    return choose_number(data, settings, "hidden-size", 320, reason, err);
+    if (pairs < LARGE_PAIRS)
+        return ATT_OK;
+    ATT_TRY(choose_number(data, settings, "hidden-size", 320, reason, err));
+    return att_settings_is_open(settings, "dropout")
+               ? att_data_choose(data, settings, "dropout", "0.3", reason, err)
+               : ATT_OK;
 }
 
 static att_status choose_epochs(att_data *data, att_settings *settings, att_error *err)

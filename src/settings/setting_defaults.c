@@ -110,7 +110,7 @@ const att_conditional_default att_conditional_defaults[] = {
     PAIRS("average-checkpoints", "3"),
     PAIRS("best-metric", "exact-match"),
     PAIRS("learning-rate", "0.002"),
-    PAIRS_RNN("dropout", "0.3"),
+    PAIRS_RNN("dropout", "0.4"),
     PAIRS_RNN("warmup", "200"),
     PAIRS_TRANSFORMER("dropout", "0.2"),
     PAIRS_TRANSFORMER("warmup", "400"),

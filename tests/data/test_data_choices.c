@@ -340,8 +340,13 @@ static void small_data_get_small_batches(void **state)
 static void many_pairs_get_a_larger_model(void **state)
 {
     (void)state;
-    assert_run((run_case){ 49999, 2048 * 400, GIVEN(EPOCHS) }, "");
+    assert_run((run_case){ 4999, 2048 * 400, GIVEN(EPOCHS) }, "");
+    assert_run((run_case){ 5000, 2048 * 400, GIVEN(EPOCHS) }, "chosen      layers 2: 5000 pairs\n");
     assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS) },
+               "chosen      layers 2: 50000 pairs\n"
+               "chosen      hidden-size 320: 50000 pairs\n"
+               "chosen      dropout 0.3: 50000 pairs\n");
+    assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "dropout", "0.1") },
                "chosen      layers 2: 50000 pairs\n"
                "chosen      hidden-size 320: 50000 pairs\n");
     assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "hidden-size", "100") }, "");

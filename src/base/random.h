@@ -30,6 +30,7 @@ double att_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 #define ATT_STREAM_BATCH_ORDER       (UINT64_C(1) << 43) /* per epoch */
 #define ATT_STREAM_LM_OFFSET         (UINT64_C(1) << 44) /* per epoch, of language models */
 #define ATT_STREAM_LM_ORDER          (UINT64_C(1) << 45) /* per epoch, of language models */
+#define ATT_STREAM_LM_RESET          (UINT64_C(1) << 46) /* per batch, of language models */
 #define ATT_STREAM_SHAPES_TRAIN      (UINT64_C(1) << 44) /* per scene */
 #define ATT_STREAM_SHAPES_VALID      (UINT64_C(1) << 45) /* per scene */
 #define ATT_STREAM_SHAPES_SPLIT      (UINT64_C(1) << 46) /* one stream, indexed by pair of kinds */

@@ -1,13 +1,13 @@
-/* Choosing settings by the data; see data_choices.h. The rules and where they were measured are in
- * docs/training.md, "Chosen by the data". */
+/* Choosing settings by the text of pairs: the kinds of tokens, and whether they are sentences; see
+ * data_choices.h. The rules and where they were measured are in docs/training.md, "Chosen by the
+ * data". */
 #include "data/data_choices.h"
 
 #include "base/error.h"
-#include "base/minmax.h"
 #include "base/string.h"
 #include "base/string_set.h"
-#include "data/data_loaders.h"
-#include "data/example_reader.h"
+#include "data/data_choices_sentences.h"
+#include "data/pair_reader.h"
 #include "text/lines.h"
 
 #include <inttypes.h>
@@ -15,12 +15,11 @@
 #include <string.h>
 
 enum {
-    MIN_LINES = 100,   /* fewer lines say too little */
-    MAX_LINES = 20000, /* more say nothing new */
-    MIN_REPEATS = 10,  /* mean count of a word of a small lexicon; names occur once or twice */
-    MAX_WORDS = 5000,  /* a larger lexicon has many rare words: subwords */
-    MIN_STEPS = 200,   /* steps of an epoch below which batches are made smaller */
-    MIN_BATCH = 512,   /* smaller ones waste the vector units */
+    MIN_LINES = ATT_DATA_CHOICE_MIN_PAIRS,
+    MAX_LINES = 20000,    /* more say nothing new */
+    MIN_REPEATS = 10,     /* mean count of a word of a small lexicon; names occur once or twice */
+    MAX_WORDS = 5000,     /* a larger lexicon has many rare words: subwords */
+    MIN_SENTENCES = 1000, /* fewer are too few for a Transformer */
 };
 
 /* ---- what the lines of one side consist of */
@@ -60,12 +59,12 @@ static att_status count_tokens(side_profile *profile, counted_kind kind, const a
 }
 
 /* Lines that cannot be read are left out: reading them gives the error. */
-static att_status count_line(side_profile *profile, const char *text, size_t length,
-                             att_string *buffer, bool lower, att_error *err)
+static att_status count_line(side_profile *profile, const att_line_view *line, att_string *buffer,
+                             bool lower, att_error *err)
 {
-    if (att_line_valid_prefix(text, length) < length)
+    if (att_line_valid_prefix(line->text, line->length) < line->length)
         return ATT_OK;
-    ATT_TRY(att_line_normalize_nfc(buffer, text, length, lower, err));
+    ATT_TRY(att_line_normalize_nfc(buffer, line->text, line->length, lower, err));
     profile->lines++;
     for (int kind = 0; buffer->length > 0 && kind < COUNTED_KINDS; kind++)
         if (count_tokens(profile, (counted_kind)kind, buffer) != ATT_OK)
@@ -73,55 +72,25 @@ static att_status count_line(side_profile *profile, const char *text, size_t len
     return ATT_OK;
 }
 
-static att_status profile_lines(side_profile *profile, const att_string *text, bool lower,
-                                att_error *err)
+static att_status count_lines(side_profile *profile, att_pair_reader *pairs, bool is_target,
+                              bool lower, att_error *err)
 {
-    att_line_reader lines = att_line_reader_start(text->data, text->length);
-    att_line_view line;
     att_string buffer = { 0 };
     att_status status = ATT_OK;
-    for (int64_t n = 0; status == ATT_OK && n < MAX_LINES && att_line_reader_next(&lines, &line);
-         n++)
-        status = count_line(profile, line.text, line.length, &buffer, lower, err);
+    while (status == ATT_OK && att_pair_reader_next(pairs))
+        status = count_line(profile, &pairs->sides[is_target], &buffer, lower, err);
     att_string_free(&buffer);
     return status;
 }
 
-/* Stops at an example that cannot be read: reading the data gives the error. */
-static att_status profile_examples(side_profile *profile, att_example_reader *examples, int side,
-                                   bool lower, att_error *err)
-{
-    att_string buffer = { 0 };
-    att_status status = ATT_OK;
-    bool found = true;
-    for (int64_t n = 0; status == ATT_OK && n < MAX_LINES; n++) {
-        if (att_example_reader_next(examples, &found, NULL) != ATT_OK || !found)
-            break;
-        if (examples->sides[ATT_COLUMN_SOURCE].length == 0 &&
-            examples->sides[ATT_COLUMN_TARGET].length == 0)
-            continue;
-        status = count_line(profile, examples->sides[side].text, examples->sides[side].length,
-                            &buffer, lower, err);
-    }
-    att_string_free(&buffer);
-    return status;
-}
-
-static att_status profile_side(side_profile *profile, const att_pair_text *pairs,
+static att_status profile_side(side_profile *profile, const att_pair_text *text,
                                const att_settings *settings, bool is_target, att_error *err)
 {
-    if (!pairs->tsv.name)
-        return profile_lines(profile, is_target ? &pairs->target.text : &pairs->source.text,
-                             settings->lowercase, err);
-    att_example_format format;
-    att_example_reader examples;
-    ATT_TRY(att_data_example_format(&format, settings, err));
-    att_status status = att_example_reader_start(&examples, &pairs->tsv, &format, err);
+    att_pair_reader pairs;
+    att_status status = att_pair_reader_start(&pairs, text, settings, MAX_LINES, err);
     if (status == ATT_OK)
-        status =
-            profile_examples(profile, &examples, is_target ? ATT_COLUMN_TARGET : ATT_COLUMN_SOURCE,
-                             settings->lowercase, err);
-    att_example_reader_free(&examples);
+        status = count_lines(profile, &pairs, is_target, settings->lowercase, err);
+    att_pair_reader_free(&pairs);
     return status;
 }
 
@@ -178,8 +147,8 @@ static token_choice choose_kind(const side_profile *profile)
 
 /* ---- setting them */
 
-static att_status set(att_data *data, att_settings *settings, const char *key, const char *value,
-                      const char *reason, att_error *err)
+att_status att_data_choose(att_data *data, att_settings *settings, const char *key,
+                           const char *value, const char *reason, att_error *err)
 {
     ATT_TRY(att_settings_set_from(settings, key, value, ATT_FROM_DATA, err));
     if (att_string_printf(&data->choices, "%-12s%s %s: %s\n", "chosen", key, value, reason) !=
@@ -200,39 +169,27 @@ static att_status hint_at_words(att_data *data, const char *key, const side_prof
     return ATT_OK;
 }
 
+/* Sentences of a language: most of many words are rare. */
+static bool has_rare_words(const side_profile *profile)
+{
+    return profile->lines >= MIN_SENTENCES && profile->tokens[SPACED] >= 3 * profile->lines &&
+           (!is_made_of_words(profile) || profile->types[SPACED].count > MAX_WORDS);
+}
+
+static double words_per_line(const side_profile *profile)
+{
+    return (double)profile->tokens[SPACED] / (double)profile->lines;
+}
+
 /* The default is `char`. */
 static att_status set_tokens(att_data *data, att_settings *settings, const char *key,
                              const side_profile *profile, att_error *err)
 {
     token_choice choice = choose_kind(profile);
     if (choice.kind != ATT_TOKENIZER_CHAR)
-        ATT_TRY(
-            set(data, settings, key, att_tokenizer_kind_names[choice.kind], choice.reason, err));
+        ATT_TRY(att_data_choose(data, settings, key, att_tokenizer_kind_names[choice.kind],
+                                choice.reason, err));
     return hint_at_words(data, key, profile, err);
-}
-
-static att_status choose_joint(att_data *data, att_settings *settings, const att_pair_text *train,
-                               side_profile *profile, att_error *err)
-{
-    for (int target = 0; target < 2; target++)
-        ATT_TRY(profile_side(profile, train, settings, target, err));
-    ATT_TRY(set_tokens(data, settings, "source-tokens", profile, err));
-    return set_tokens(data, settings, "target-tokens", profile, err);
-}
-
-static att_status choose_side(att_data *data, att_settings *settings, const att_pair_text *train,
-                              bool is_target, att_error *err)
-{
-    static const char *const keys[] = { "source-tokens", "target-tokens" };
-    const char *key = keys[is_target];
-    if (!att_settings_is_open(settings, key))
-        return ATT_OK;
-    side_profile profile = { 0 };
-    att_status status = profile_side(&profile, train, settings, is_target, err);
-    if (status == ATT_OK)
-        status = set_tokens(data, settings, key, &profile, err);
-    free_profile(&profile);
-    return status;
 }
 
 /* With one vocabulary, a side whose tokens are not given has those of the other. */
@@ -240,8 +197,55 @@ static att_status choose_same(att_data *data, att_settings *settings, bool is_ta
                               att_error *err)
 {
     int kind = is_target ? settings->source_tokens : settings->target_tokens;
-    return set(data, settings, is_target ? "target-tokens" : "source-tokens",
-               att_tokenizer_kind_names[kind], "joint with the other side", err);
+    return att_data_choose(data, settings, is_target ? "target-tokens" : "source-tokens",
+                           att_tokenizer_kind_names[kind], "joint with the other side", err);
+}
+
+/* One vocabulary for both sides: both are looked at together. */
+static att_status choose_joint(att_data *data, att_settings *settings, const att_pair_text *train,
+                               att_error *err)
+{
+    side_profile profile = { 0 };
+    att_status status = profile_side(&profile, train, settings, false, err);
+    if (status == ATT_OK)
+        status = profile_side(&profile, train, settings, true, err);
+    if (status == ATT_OK)
+        status = set_tokens(data, settings, "source-tokens", &profile, err);
+    if (status == ATT_OK)
+        status = set_tokens(data, settings, "target-tokens", &profile, err);
+    free_profile(&profile);
+    return status;
+}
+
+static att_status choose_by_profiles(att_data *data, att_settings *settings,
+                                     const side_profile *source, const side_profile *target,
+                                     att_error *err)
+{
+    bool source_open = att_settings_is_open(settings, "source-tokens");
+    bool target_open = att_settings_is_open(settings, "target-tokens");
+    if (source_open && target_open && has_rare_words(source) && has_rare_words(target)) {
+        char reason[96];
+        snprintf(reason, sizeof reason, "sentences of %.1f and %.1f words, most of them rare",
+                 words_per_line(source), words_per_line(target));
+        return att_data_choose_translate(data, settings, reason, err);
+    }
+    if (source_open)
+        ATT_TRY(set_tokens(data, settings, "source-tokens", source, err));
+    return target_open ? set_tokens(data, settings, "target-tokens", target, err) : ATT_OK;
+}
+
+static att_status choose_separate(att_data *data, att_settings *settings,
+                                  const att_pair_text *train, att_error *err)
+{
+    side_profile source = { 0 }, target = { 0 };
+    att_status status = profile_side(&source, train, settings, false, err);
+    if (status == ATT_OK)
+        status = profile_side(&target, train, settings, true, err);
+    if (status == ATT_OK)
+        status = choose_by_profiles(data, settings, &source, &target, err);
+    free_profile(&source);
+    free_profile(&target);
+    return status;
 }
 
 att_status att_data_choose_tokens(att_data *data, att_settings *settings,
@@ -249,69 +253,13 @@ att_status att_data_choose_tokens(att_data *data, att_settings *settings,
 {
     bool source = att_settings_is_open(settings, "source-tokens");
     bool target = att_settings_is_open(settings, "target-tokens");
-    if (settings->task != ATT_TASK_PAIRS)
+    if (settings->task != ATT_TASK_PAIRS || (!source && !target))
         return ATT_OK;
-    if (!settings->joint) {
-        ATT_TRY(choose_side(data, settings, train, false, err));
-        return choose_side(data, settings, train, true, err);
-    }
-    if (source != target)
-        return settings->source_tokens == settings->target_tokens
-                   ? ATT_OK
-                   : choose_same(data, settings, target, err);
-    side_profile profile = { 0 };
-    att_status status = source ? choose_joint(data, settings, train, &profile, err) : ATT_OK;
-    free_profile(&profile);
-    return status;
-}
-
-att_status att_data_choose_batch(att_data *data, att_settings *settings, att_error *err)
-{
-    const att_corpus *train = &data->train;
-    if (settings->task != ATT_TASK_PAIRS || train->pairs < MIN_LINES ||
-        !att_settings_is_open(settings, "batch-tokens"))
-        return ATT_OK;
-    int64_t tokens =
-        att_max_i64(train->stats.source.tokens, train->stats.target.tokens + train->pairs);
-    int64_t batch = settings->batch_tokens, before = batch;
-    while (batch / 2 >= MIN_BATCH && tokens < MIN_STEPS * batch)
-        batch /= 2;
-    if (batch == before)
-        return ATT_OK;
-    char value[32], reason[96];
-    snprintf(value, sizeof value, "%" PRId64, batch);
-    snprintf(reason, sizeof reason, "%" PRId64 " would make only about %" PRId64 " steps an epoch",
-             before, att_ceil_div_i64(tokens, before));
-    return set(data, settings, "batch-tokens", value, reason, err);
-}
-
-/* ---- word vectors */
-
-static att_status set_vector_size(att_data *data, att_settings *settings, att_error *err)
-{
-    bool transformer = settings->architecture == ATT_ARCHITECTURE_TRANSFORMER;
-    const char *key = transformer ? "hidden-size" : "embedding-size";
-    int64_t size = transformer ? settings->hidden_size : settings->embedding_size;
-    if (size == data->vectors.size)
-        return ATT_OK;
-    if (!att_settings_is_open(settings, key))
-        return att_fail(err, ATT_BAD_INPUT, settings->vectors,
-                        "has vectors of %" PRId64 " numbers, expected %" PRId64 " (%s)",
-                        data->vectors.size, size, key);
-    char value[32];
-    snprintf(value, sizeof value, "%" PRId64, data->vectors.size);
-    return set(data, settings, key, value, "the width of the vectors", err);
-}
-
-att_status att_data_load_vectors(att_data *data, att_settings *settings, att_error *err)
-{
-    if (!settings->vectors || settings->resume)
-        return ATT_OK;
-    att_tokenizer_kind kind = att_vocab_tokenizer_kind(data->source_vocab);
-    if (kind != ATT_TOKENIZER_WORD && kind != ATT_TOKENIZER_SPACE)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "vectors needs source-tokens word or space, found %s",
-                        att_tokenizer_kind_names[kind]);
-    ATT_TRY(att_word_vectors_load(&data->vectors, data->source_vocab, settings->vectors, err));
-    return set_vector_size(data, settings, err);
+    if (!settings->joint)
+        return choose_separate(data, settings, train, err);
+    if (source && target)
+        return choose_joint(data, settings, train, err);
+    return settings->source_tokens == settings->target_tokens
+               ? ATT_OK
+               : choose_same(data, settings, target, err);
 }

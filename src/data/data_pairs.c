@@ -286,6 +286,7 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
 {
     ATT_TRY(get_corpora(from, settings, err));
     ATT_TRY(att_data_choose_tokens(out, settings, &from->train, err));
+    ATT_TRY(att_data_choose_copy(out, settings, &from->train, err));
     bool lower = settings->lowercase, labels = has_labels(settings);
     const att_vocab *source = out->initial ? out->initial->source : NULL;
     const att_vocab *target = out->initial ? out->initial->target : NULL;
@@ -305,7 +306,7 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
                                      (att_tokenizer_kind)settings->target_tokens, lower && !labels,
                                      err));
     ATT_TRY(read_train(out, from, settings, err));
-    ATT_TRY(att_data_choose_batch(out, settings, err));
+    ATT_TRY(att_data_choose_run(out, settings, err));
     ATT_TRY(att_data_load_vectors(out, settings, err));
     bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU ||
                      out->model_type == ATT_MODEL_TAGGER; /* for labels that training lacks */

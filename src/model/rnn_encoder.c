@@ -46,10 +46,9 @@ static void build_layer(att_rnn_encoder *encoder, att_param_builder *builder, at
     layer->bridge_w = layer->bridge_b = ATT_NO_PARAM;
     snprintf(prefix, sizeof prefix, "encoder.%d.forward", index);
     att_rnn_layer_build(&layer->forward, builder, cell, in, width, prefix);
-    if (!encoder->bidirectional)
-        return;
     snprintf(prefix, sizeof prefix, "encoder.%d.backward", index);
-    att_rnn_layer_build(&layer->backward, builder, cell, in, width, prefix);
+    if (encoder->bidirectional)
+        att_rnn_layer_build(&layer->backward, builder, cell, in, width, prefix);
     if (!bridge)
         return;
     snprintf(prefix, sizeof prefix, "bridge.%d", index);
@@ -62,7 +61,8 @@ void att_rnn_encoder_build_layers(att_rnn_encoder *encoder, att_param_builder *b
                                   const att_settings *settings, bool bridges)
 {
     for (int i = 0; i < encoder->layers; i++)
-        build_layer(encoder, builder, (att_rnn_cell)settings->rnn_cell, i, bridges);
+        build_layer(encoder, builder, (att_rnn_cell)settings->rnn_cell, i,
+                    bridges && settings->decoder_init == ATT_DECODER_INIT_PROJECT);
 }
 
 /* ---- running */
@@ -100,7 +100,8 @@ static att_node *run_layer(const att_rnn_encoder *encoder, att_tape *tape, att_n
         att_rnn_layer_run(&layer->forward, tape, x, &(att_rnn_layer_input){ .lengths = lengths });
     att_node *forward_end = att_rnn_final_state(tape, forward);
     if (!encoder->bidirectional) {
-        ends->last_layer = ends->decoder_init[index] = forward_end;
+        ends->last_layer = forward_end;
+        ends->decoder_init[index] = apply_bridge(layer, index, tape, forward_end);
         return att_tape_name_layer(tape, forward, "encoder layer", index + 1);
     }
     att_node *backward = att_rnn_layer_run(

@@ -11,8 +11,7 @@ enum { ATT_MAX_RNN_LAYERS = 64 };
 typedef struct att_rnn_encoder_layer {
     att_rnn_layer forward;
     att_rnn_layer backward; /* if bidirectional: each direction has half the hidden size */
-    int bridge_w,
-        bridge_b; /* from the final states of both directions to an initial state; or none */
+    int bridge_w, bridge_b; /* from the final states to an initial state of the decoder; or none */
 } att_rnn_encoder_layer;
 
 typedef struct att_rnn_encoder {

@@ -13,12 +13,15 @@
     }
 
 /* The three tasks of synthetic strings have the same defaults; `reverse` is question 3 of handout
- * 003. The encoder is bidirectional as elsewhere: with a unidirectional encoder, attention falls on
- * the character beside the one that is generated. */
+ * 003, whose encoder is unidirectional. */
+#define SYNTHETIC_RNN(task, key, value)                                                            \
+    WHEN("task", task, key, value, .and_key = "architecture", .and_value = "rnn")
 #define SYNTHETIC_TASK(task)                                                                       \
     WHEN("task", task, "hidden-size", "64"), WHEN("task", task, "embedding-size", "32"),           \
         WHEN("task", task, "attention", "dot"), WHEN("task", task, "dropout", "0"),                \
-        WHEN("task", task, "epochs", "30"), WHEN("task", task, "batch-tokens", "1024")
+        WHEN("task", task, "epochs", "30"), WHEN("task", task, "batch-tokens", "1024"),            \
+        SYNTHETIC_RNN(task, "bidirectional", "no"), SYNTHETIC_RNN(task, "schedule", "cosine"),     \
+        SYNTHETIC_RNN(task, "learning-rate", "0.003"), SYNTHETIC_RNN(task, "batch-tokens", "512")
 
 /* The learning rate of a Transformer warms up and then falls with the inverse square root of the
  * step (Vaswani et al. 2017). These are the defaults of the preset `tiny`. */
@@ -26,6 +29,14 @@
 #define PRESET(name, layers, hidden_size, heads, ffn_size)                                         \
     WHEN("preset", name, "layers", layers), WHEN("preset", name, "hidden-size", hidden_size),      \
         WHEN("preset", name, "heads", heads), WHEN("preset", name, "ffn-size", ffn_size)
+
+/* Pairs of names, inflected forms, commands: what was best or nearly so on all of them
+ * (docs/results.md). The data choose more: data/data_choices.h. */
+#define PAIRS(key, value) WHEN("task", "pairs", key, value)
+#define PAIRS_RNN(key, value)                                                                      \
+    WHEN("task", "pairs", key, value, .and_key = "architecture", .and_value = "rnn")
+#define PAIRS_TRANSFORMER(key, value)                                                              \
+    WHEN("task", "pairs", key, value, .and_key = "architecture", .and_value = "transformer")
 
 /* Translation: as in docs/recipes.md, for Multi30k. */
 #define TRANSLATE(key, value) WHEN("task", "translate", key, value)
@@ -94,6 +105,15 @@ const att_conditional_default att_conditional_defaults[] = {
     WHEN_TRANSFORMER("beta2", "0.98"),
     WHEN_TRANSFORMER("schedule", "inverse-sqrt"),
     WHEN_TRANSFORMER("warmup", "1000"),
+    PAIRS("label-smoothing", "0.1"),
+    PAIRS("schedule", "cosine"),
+    PAIRS("average-checkpoints", "3"),
+    PAIRS("best-metric", "exact-match"),
+    PAIRS("learning-rate", "0.002"),
+    PAIRS_RNN("dropout", "0.4"),
+    PAIRS_RNN("warmup", "200"),
+    PAIRS_TRANSFORMER("dropout", "0.2"),
+    PAIRS_TRANSFORMER("warmup", "400"),
     TRANSLATE("source-tokens", "bpe"),
     TRANSLATE("target-tokens", "bpe"),
     TRANSLATE("bpe-merges", "10000"),
@@ -123,6 +143,7 @@ const att_conditional_default att_conditional_defaults[] = {
     CLASSIFY_CNN("pool", "max"),
     CLASSIFY_CNN("hidden-size", "300"),
     WHEN("pool", "stop", "bidirectional", "no"),
+    WHEN("bidirectional", "no", "decoder-init", "copy"),
     TAG("source-tokens", "space"),
     TAG("target-tokens", "space"),
     TAG("hidden-size", "200"),

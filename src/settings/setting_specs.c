@@ -20,6 +20,8 @@
 #define SCOPE_PAIR_FILES         ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_ALL
 #define SCOPE_CLASSIFIER         ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
 #define SCOPE_GENERATE           ATT_TASKS_GENERATE, ATT_ARCHITECTURES_ALL
+#define SCOPE_RNN_SEQ2SEQ        ATT_TASKS_SEQ2SEQ, ATT_ARCHITECTURES_RNN
+#define SCOPE_RNN_LM             ATT_TASKS_LM, ATT_ARCHITECTURES_RNN
 #define SCOPE_SCHEDULED_SAMPLING ATT_TASKS_GENERATE, ATT_ARCHITECTURES_RNN
 #define SCOPE_RNN_ENCODER        ATT_TASKS_WITH_ENCODER, ATT_ARCHITECTURES_RNN
 #define SCOPE_RNN_ATTENTION      ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
@@ -85,6 +87,7 @@ static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scal
                                           "local",   "coverage", NULL };
 static const char *const normalizers[] = { "softmax", "mean", "sparsemax", "entmax",
                                            "sigmoid", "sum",  "none",      NULL };
+static const char *const decoder_inits[] = { "copy", "project", NULL };
 static const char *const attention_contexts[] = { "output", "state", "both", NULL };
 static const char *const architectures[] = { "rnn", "transformer", "cnn", NULL };
 static const char *const positions[] = { "none", "sinusoidal", "learned", "rotary", NULL };
@@ -262,6 +265,9 @@ const att_setting_spec att_setting_specs[] = {
     INTEGER("rnn", "embedding-size", embedding_size, EMBEDDING_SIZE, "128", 1, 65536, "N",
             "size of the token embeddings"),
     FLAG("rnn", "bidirectional", bidirectional, RNN_ENCODER, "yes", "use a bidirectional encoder"),
+    CHOICE("rnn", "decoder-init", decoder_init, RNN_SEQ2SEQ, "project", decoder_inits, "HOW",
+           "initial state of the decoder: the final state of the encoder, or a linear function of "
+           "it"),
     CHOICE("rnn", "attention", attention, RNN_ATTENTION, "general", mechanisms, "KIND",
            "attention mechanism of the decoder over the source"),
     CHOICE("rnn", "normalizer", normalizer, RNN_ATTENTION, "softmax", normalizers, "KIND",
@@ -327,6 +333,10 @@ const att_setting_spec att_setting_specs[] = {
          "both sides, and 0.1 by default"),
     REAL("regularization", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
          "label smoothing: probability mass spread over all tokens"),
+    REAL("regularization", "state-reset", state_reset, RNN_LM, "0.1", 0, 1, "P",
+         "probability that a sequence starts from the zero state, as generated text does, instead "
+         "of "
+         "the state at the end of the sequence before it"),
     REAL("regularization", "scheduled-sampling", scheduled_sampling, SCHEDULED_SAMPLING, "0", 0, 1,
          "P",
          "final probability of feeding the decoder its own prediction instead of the reference"),

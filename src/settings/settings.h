@@ -56,6 +56,9 @@ typedef enum att_attention_mechanism {
     ATT_MECHANISM_COVERAGE, /* additive, with the sum of earlier attention weights as an input */
 } att_attention_mechanism;
 
+/* The initial state of an RNN decoder, from the final state of the encoder. */
+typedef enum att_decoder_init { ATT_DECODER_INIT_COPY, ATT_DECODER_INIT_PROJECT } att_decoder_init;
+
 typedef enum att_attention_context {
     ATT_ATTENTION_CONTEXT_OUTPUT,
     ATT_ATTENTION_CONTEXT_STATE,
@@ -189,6 +192,7 @@ struct att_settings {
     int rnn_cell; /* att_cell of tape/ops.h */
     int64_t embedding_size;
     bool bidirectional;
+    int decoder_init; /* att_decoder_init */
     int attention;
     int normalizer; /* att_normalizer */
     int attention_context;
@@ -217,6 +221,7 @@ struct att_settings {
 
     /* regularization */
     double dropout, word_dropout, label_smoothing;
+    double state_reset;
     double scheduled_sampling;
     int64_t scheduled_sampling_start;
     double guided_alignment_weight;

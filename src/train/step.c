@@ -3,9 +3,22 @@
 #include "train/training.h"
 
 #include "base/error.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Some rows start from the zero state, as generated text does. */
+static void reset_states(const att_training *training, att_carried_state *carried)
+{
+    const att_settings *settings = training->settings;
+    uint64_t stream = ATT_STREAM_LM_RESET + (uint64_t)training->state.batches;
+    for (int64_t row = 0; row < carried->rows; row++)
+        if (att_random_double((uint64_t)settings->seed, stream, (uint64_t)row) <
+            settings->state_reset)
+            memset(carried->states + row * carried->width, 0,
+                   (size_t)carried->width * sizeof *carried->states);
+}
 
 /* Forward and backward of one batch; gradients are added to those of the parameters. `carried`,
  * unless NULL, is the RNN state at the start of the batch and is replaced by that at its end
@@ -54,6 +67,8 @@ static att_status accumulate_gradients(att_training *training, double sums[SUM_C
     for (int64_t i = 0; i < training->settings->accumulate && state->epoch_batches < count; i++) {
         att_loss_result result = { 0 };
         const att_batch *batch = att_batches_get(training->batches, state->epoch_batches);
+        if (carried)
+            reset_states(training, carried);
         ATT_TRY(forward_backward(training, batch, sampling, carried, &result, err));
         sums[SUM_LOSS] += result.loss;
         sums[SUM_TOKENS] += (double)result.tokens;

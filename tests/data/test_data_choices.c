@@ -1,6 +1,7 @@
-/* Settings that nobody gave are chosen by the data: kinds of tokens and the batch size. */
+/* Settings that nobody gave are chosen by the data: kinds of tokens, sentences, copying, sizes. */
 #include "data/data_choices.h"
 
+#include "base/minmax.h"
 #include "base/string.h"
 #include "failing_memory.h"
 
@@ -192,30 +193,177 @@ static void lines_that_cannot_be_read_are_left_out(void **state)
     att_settings_free(settings);
 }
 
-/* ---- batches */
+/* ---- sentences */
 
-static void assert_batch(int64_t tokens, const char *const *given, int64_t batch, const char *told)
+enum { MANY_LINES = 1000 };
+
+/* Sentences of rare words on both sides. */
+static void translations(att_string *out, int n)
 {
-    att_settings *settings = settings_of(&(data_case){ .task = "pairs", .given = given });
-    att_data data = { .train = { .pairs = 100,
-                                 .stats = { .source.tokens = tokens, .target.tokens = 5 } } };
-    assert_int_equal(att_data_choose_batch(&data, settings, NULL), ATT_OK);
-    assert_int_equal(settings->batch_tokens, batch);
+    for (int i = 0; i < 8; i++) {
+        put_name(out, 8 * n + i);
+        put(out, i == 3 ? "\t" : i == 7 ? "\n" : " ");
+    }
+}
+
+static void sentences_are_trained_as_translate_does(void **state)
+{
+    (void)state;
+    assert_chosen(
+        (data_case){ "pairs", NULL, translations, MANY_LINES }, "bpe", "bpe",
+        "chosen      as for translate: sentences of 4.0 and 4.0 words, most of them rare\n"
+        "            architecture transformer, dropout 0.3, source-tokens bpe, target-tokens bpe,\n"
+        "            bpe-merges 10000, joint yes, tie-embeddings all, attention-dropout 0.1,\n"
+        "            learning-rate 0.005, warmup 1000, epochs 60, batch-tokens 4096, "
+        "best-metric loss,\n"
+        "            average-checkpoints 5\n");
+}
+
+/* A given setting of an RNN keeps the RNN; given values stay. */
+static void given_settings_hold_among_sentences(void **state)
+{
+    (void)state;
+    const char *const given[] = { "rnn-cell", "gru", "dropout", "0.15", "epochs", "7", NULL };
+    data_case c = { "pairs", given, translations, MANY_LINES };
+    att_settings *settings = settings_of(&c);
+    att_data data = { 0 };
+    att_pair_text text = { .tsv.name = "f" };
+    for (int n = 0; n < c.lines; n++)
+        c.line(&text.tsv.text, n);
+    assert_int_equal(att_data_choose_tokens(&data, settings, &text, NULL), ATT_OK);
+    assert_int_equal(settings->architecture, ATT_ARCHITECTURE_RNN);
+    assert_int_equal(settings->source_tokens, ATT_TOKENIZER_BPE);
+    assert_true(settings->dropout == 0.15);
+    assert_int_equal(settings->epochs, 7);
+    assert_true(settings->joint);
+    att_data_free(&data);
+    att_pair_text_free(&text);
+    att_settings_free(settings);
+}
+
+/* Two parallel files are looked at as one file is. */
+static void parallel_files_are_sentences_too(void **state)
+{
+    (void)state;
+    data_case c = { "pairs", NULL, translations, MANY_LINES };
+    att_settings *settings = settings_of(&c);
+    att_data data = { 0 };
+    att_pair_text text = { .source.name = "s", .target.name = "t" };
+    for (int n = 0; n < c.lines; n++)
+        for (int i = 0; i < 4; i++) {
+            put_name(&text.source.text, 4 * n + i);
+            put(&text.source.text, i == 3 ? "\n" : " ");
+            put_name(&text.target.text, 4 * n + i + 1);
+            put(&text.target.text, i == 3 ? "\n" : " ");
+        }
+    assert_int_equal(att_data_choose_tokens(&data, settings, &text, NULL), ATT_OK);
+    assert_int_equal(settings->architecture, ATT_ARCHITECTURE_TRANSFORMER);
+    att_data_free(&data);
+    att_pair_text_free(&text);
+    att_settings_free(settings);
+}
+
+/* ---- copying */
+
+/* A name and the name with an ending. */
+static void forms(att_string *out, int n)
+{
+    put_name(out, n);
+    put(out, "\t");
+    put_name(out, n);
+    put(out, "ed\n");
+}
+
+static void assert_copying(data_case c, bool copies, const char *told)
+{
+    att_settings *settings = settings_of(&c);
+    att_data data = { 0 };
+    att_pair_text text = { .tsv.name = "f" };
+    for (int n = 0; n < c.lines; n++)
+        c.line(&text.tsv.text, n);
+    assert_int_equal(att_data_choose_copy(&data, settings, &text, NULL), ATT_OK);
+    assert_int_equal(settings->copy, copies);
+    assert_string_equal(data.choices.data ? data.choices.data : "", told);
+    att_data_free(&data);
+    att_pair_text_free(&text);
+    att_settings_free(settings);
+}
+
+static void few_pairs_that_repeat_their_source_are_copied(void **state)
+{
+    (void)state;
+    assert_copying(
+        (data_case){ "pairs", NULL, forms, LINES }, true,
+        "chosen      copy yes: only 120 pairs, and 84 % of the target tokens are in their "
+        "source\n");
+    assert_copying((data_case){ "pairs", NULL, names, LINES }, false, "");
+    assert_copying((data_case){ "pairs", NULL, forms, 99 }, false, "");
+    assert_copying((data_case){ "pairs", NULL, forms, 5000 }, false, "");
+    assert_copying((data_case){ "pairs", GIVEN("copy", "no"), forms, LINES }, false, "");
+    assert_copying((data_case){ "pairs", GIVEN("attention", "none"), forms, LINES }, false, "");
+    assert_copying((data_case){ "pairs", GIVEN("target-tokens", "word"), forms, LINES }, false, "");
+    assert_copying((data_case){ "translate", NULL, forms, LINES }, false, "");
+}
+
+/* ---- batch, model and run */
+
+typedef struct run_case {
+    int64_t pairs, tokens;
+    const char *const *given;
+} run_case;
+
+static void assert_run(run_case c, const char *told)
+{
+    att_settings *settings = settings_of(&(data_case){ .task = "pairs", .given = c.given });
+    att_data data = { .train = { .pairs = c.pairs,
+                                 .stats = { .source.tokens = c.tokens, .target.tokens = 5 } } };
+    assert_int_equal(att_data_choose_run(&data, settings, NULL), ATT_OK);
     assert_string_equal(data.choices.data ? data.choices.data : "", told);
     att_string_free(&data.choices);
     att_settings_free(settings);
 }
 
+#define EPOCHS "epochs", "5"
+
 static void small_data_get_small_batches(void **state)
 {
     (void)state;
-    assert_batch(2048 * 200, NULL, 2048, "");
-    assert_batch(2048 * 200 - 1, NULL, 1024,
-                 "chosen      batch-tokens 1024: 2048 would make only about 200 steps an epoch\n");
-    assert_batch(2048 * 20, NULL, 512,
-                 "chosen      batch-tokens 512: 2048 would make only about 20 steps an epoch\n");
-    assert_batch(2048 * 20, GIVEN("batch-tokens", "2048"), 2048, "");
-    assert_batch(2048 * 20, GIVEN("batch-tokens", "300"), 300, "");
+    assert_run((run_case){ 100, 2048 * 200, GIVEN(EPOCHS) }, "");
+    assert_run((run_case){ 100, 2048 * 200 - 1, GIVEN(EPOCHS) },
+               "chosen      batch-tokens 1024: 2048 would make only about 200 steps an epoch\n");
+    assert_run((run_case){ 100, 2048 * 20, GIVEN(EPOCHS) },
+               "chosen      batch-tokens 512: 2048 would make only about 20 steps an epoch\n");
+    assert_run((run_case){ 100, 2048 * 20, GIVEN(EPOCHS, "batch-tokens", "2048") }, "");
+    assert_run((run_case){ 100, 2048 * 20, GIVEN(EPOCHS, "batch-tokens", "300") }, "");
+}
+
+static void many_pairs_get_a_larger_model(void **state)
+{
+    (void)state;
+    assert_run((run_case){ 4999, 2048 * 400, GIVEN(EPOCHS) }, "");
+    assert_run((run_case){ 5000, 2048 * 400, GIVEN(EPOCHS) }, "chosen      layers 2: 5000 pairs\n");
+    assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS) },
+               "chosen      layers 2: 50000 pairs\n"
+               "chosen      hidden-size 320: 50000 pairs\n"
+               "chosen      dropout 0.3: 50000 pairs\n");
+    assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "dropout", "0.1") },
+               "chosen      layers 2: 50000 pairs\n"
+               "chosen      hidden-size 320: 50000 pairs\n");
+    assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "hidden-size", "100") }, "");
+    assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "architecture", "transformer") }, "");
+}
+
+static void epochs_follow_the_steps_of_one(void **state)
+{
+    (void)state;
+    assert_run((run_case){ 100, 512 * 10, NULL },
+               "chosen      batch-tokens 512: 2048 would make only about 3 steps an epoch\n"
+               "chosen      epochs 100: about 10 steps an epoch, 1000 in all\n");
+    assert_run((run_case){ 100, 2048 * 200, NULL },
+               "chosen      epochs 30: about 200 steps an epoch, 6000 in all\n");
+    assert_run((run_case){ 100, 2048 * 4000, NULL },
+               "chosen      epochs 24: about 4000 steps an epoch, 96000 in all\n");
+    assert_run((run_case){ 100, 2048 * 4000, GIVEN("steps", "10") }, "");
 }
 
 /* ---- memory */
@@ -228,6 +376,8 @@ static att_status choose(void *context)
     att_status status = att_settings_new(&settings, "pairs", NULL);
     if (status == ATT_OK)
         status = att_data_choose_tokens(&data, settings, context, NULL);
+    if (status == ATT_OK)
+        status = att_data_choose_copy(&data, settings, context, NULL);
     att_data_free(&data);
     att_settings_free(settings);
     return status;
@@ -236,11 +386,14 @@ static att_status choose(void *context)
 static void memory_may_run_out(void **state)
 {
     (void)state;
-    att_pair_text text = { .tsv.name = "f" };
-    for (int n = 0; n < LINES; n++)
-        phonemes(&text.tsv.text, n);
-    every_allocation_fails(choose, &text, 2000);
-    att_pair_text_free(&text);
+    void (*const kinds[])(att_string *, int) = { phonemes, forms, translations };
+    for (size_t kind = 0; kind < ATT_COUNT(kinds); kind++) {
+        att_pair_text text = { .tsv.name = "f" };
+        for (int n = 0; n < (kind == 2 ? MANY_LINES : LINES); n++)
+            kinds[kind](&text.tsv.text, n);
+        every_allocation_fails(choose, &text, 2000);
+        att_pair_text_free(&text);
+    }
 }
 
 int main(void)
@@ -255,6 +408,12 @@ int main(void)
         cmocka_unit_test(few_lines_choose_nothing),
         cmocka_unit_test(joint_sides_get_the_same_tokens),
         cmocka_unit_test(lines_that_cannot_be_read_are_left_out),
+        cmocka_unit_test(sentences_are_trained_as_translate_does),
+        cmocka_unit_test(given_settings_hold_among_sentences),
+        cmocka_unit_test(parallel_files_are_sentences_too),
+        cmocka_unit_test(few_pairs_that_repeat_their_source_are_copied),
+        cmocka_unit_test(many_pairs_get_a_larger_model),
+        cmocka_unit_test(epochs_follow_the_steps_of_one),
         cmocka_unit_test(small_data_get_small_batches),
         cmocka_unit_test(memory_may_run_out),
     };

@@ -1,6 +1,6 @@
-/* Any bytes as pairs of lines. The first byte chooses the tokenizer, lower case, and whether the
- * bytes after the first 0x1E are alignments. The result must be complete, and its text must be read
- * as the same data again. */
+/* Any bytes as tab-separated pairs of lines (fuzz_examples.c has the other formats). The first byte
+ * chooses the tokenizer, lower case, and whether the bytes after the first 0x1E are alignments. The
+ * result must be complete, and its text must be read as the same data again. */
 #include "fuzz/fuzz.h"
 
 #include "data/batch.h"
@@ -169,6 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         .target_vocab = in.target,
                                         .counted_source = in.source,
                                         .counted_target = in.target,
+                                        .format.format = ATT_DATA_TSV,
                                         .max_length = choice & SHORT ? 5 : 0 };
     att_status status = att_corpus_read(&in.corpus, &text, &how, &err);
     if (status == ATT_OK) {

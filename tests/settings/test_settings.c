@@ -116,7 +116,7 @@ static void reverse_alone_is_the_handout(void **state)
     assert_int_equal(settings->epochs, 30);
     assert_int_equal(settings->attention, ATT_MECHANISM_DOT);
     assert_int_equal(settings->attention_context, ATT_ATTENTION_CONTEXT_OUTPUT);
-    assert_true(settings->bidirectional);
+    assert_false(settings->bidirectional);
     assert_value(settings, "rnn-cell", "lstm");
     att_settings_free(settings);
 }
@@ -155,7 +155,7 @@ static void the_learning_rate_follows_the_optimizer_unless_it_was_set(void **sta
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    assert_value(settings, "learning-rate", "0.001");
+    assert_value(settings, "learning-rate", "0.002");
     set(settings, "optimizer", "adadelta");
     assert_value(settings, "learning-rate", "1");
     set(settings, "learning-rate", "0.3");

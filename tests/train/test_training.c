@@ -466,7 +466,6 @@ static void a_counter_that_the_run_cannot_have_is_refused(void **state)
     folder_remove(folder);
 }
 
-/* The next batch has as many rows as the carried state: with fewer, it would read beyond it. */
 /* Weights that overflow on the validation data alone: the error names the step and the layer. */
 static void a_validation_loss_that_is_not_finite_is_refused(void **state)
 {
@@ -498,6 +497,39 @@ static void a_validation_loss_that_is_not_finite_is_refused(void **state)
     folder_remove(folder);
 }
 
+/* The gradient of the second step of a language model, whose carried state was replaced by another
+ * in between if `foreign`. */
+static double second_norm(const char *reset, bool foreign)
+{
+    char folder[64];
+    double norm;
+    folder_new(folder);
+    att_settings *settings = small_lm_new(folder, "rnn");
+    small_set(settings, "state-reset", reset);
+    att_training *training = begin(settings);
+    assert_int_equal(att_training_step(training, &norm, NULL), ATT_OK);
+    att_carried_state *carried = &training->carried_state;
+    assert_true(carried->rows > 0);
+    for (int64_t i = 0; foreign && i < carried->rows * carried->width; i++)
+        carried->states[i] = 0.5f;
+    assert_int_equal(att_training_step(training, &norm, NULL), ATT_OK);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+    return norm;
+}
+
+/* With probability 1 no state is carried over, with 0 each is. */
+static void streams_start_from_the_zero_state_with_a_probability(void **state)
+{
+    (void)state;
+    assert_true(second_norm("1", true) == second_norm("1", false));
+    assert_true(second_norm("0", true) != second_norm("0", false));
+    assert_true(second_norm("0.5", false) != second_norm("0", false));
+    assert_true(second_norm("0.5", false) != second_norm("1", false));
+}
+
+/* The next batch has as many rows as the carried state: with fewer, it would read beyond it. */
 static void a_carried_state_of_other_rows_or_not_finite_is_refused(void **state)
 {
     (void)state;
@@ -689,6 +721,7 @@ int main(void)
         cmocka_unit_test(a_resumed_run_refuses_changed_settings),
         cmocka_unit_test(a_checkpoint_of_format_1_is_refused),
         cmocka_unit_test(a_counter_that_the_run_cannot_have_is_refused),
+        cmocka_unit_test(streams_start_from_the_zero_state_with_a_probability),
         cmocka_unit_test(a_carried_state_of_other_rows_or_not_finite_is_refused),
         cmocka_unit_test(a_validation_loss_that_is_not_finite_is_refused),
         cmocka_unit_test(a_resumed_run_refuses_changed_data),

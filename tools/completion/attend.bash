@@ -84,6 +84,7 @@ _attend_value() {
     'train --init-vocab') _attend_words 'keep extend' ;;
     'train --rnn-cell') _attend_words 'vanilla gru lstm' ;;
     'train --embedding-size') ;;
+    'train --decoder-init') _attend_words 'copy project' ;;
     'train --attention') _attend_words 'none fixed dot scaled general additive concat location local coverage' ;;
     'train --normalizer') _attend_words 'softmax mean sparsemax entmax sigmoid sum none' ;;
     'train --attention-context') _attend_words 'output state both' ;;
@@ -106,6 +107,7 @@ _attend_value() {
     'train --dropout') ;;
     'train --word-dropout') ;;
     'train --label-smoothing') ;;
+    'train --state-reset') ;;
     'train --scheduled-sampling') ;;
     'train --scheduled-sampling-start') ;;
     'train --guided-alignment-weight') ;;
@@ -270,22 +272,22 @@ _attend_options() {
             --vectors --vectors-tune --copy --char-features
             --char-embedding-size --char-size --init-range --init-from
             --init-vocab --rnn-cell --embedding-size --bidirectional
-            --attention --normalizer --attention-context --attention-window
-            --preset --decoder-layers --heads --kv-heads
-            --ffn-size --norm --norm-kind --activation
-            --residuals --attention-scale --embedding-scale --biases
-            --attention-dropout --embedding-dropout --min-window --max-window
-            --pool --pool-score --pool-heads --crf
-            --dropout --word-dropout --label-smoothing --scheduled-sampling
-            --scheduled-sampling-start --guided-alignment-weight --optimizer --learning-rate
-            --momentum --beta1 --beta2 --rho
-            --epsilon --weight-decay --clip-norm --schedule
-            --warmup --min-learning-rate --plateau-factor --plateau-patience
-            --epochs --steps --step-plan --batch-tokens
-            --accumulate --validate-every --best-metric --patience
-            --average-checkpoints --seed --data-seed --out
-            --save-every --log --resume --time
-            --try'
+            --decoder-init --attention --normalizer --attention-context
+            --attention-window --preset --decoder-layers --heads
+            --kv-heads --ffn-size --norm --norm-kind
+            --activation --residuals --attention-scale --embedding-scale
+            --biases --attention-dropout --embedding-dropout --min-window
+            --max-window --pool --pool-score --pool-heads
+            --crf --dropout --word-dropout --label-smoothing
+            --state-reset --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight
+            --optimizer --learning-rate --momentum --beta1
+            --beta2 --rho --epsilon --weight-decay
+            --clip-norm --schedule --warmup --min-learning-rate
+            --plateau-factor --plateau-patience --epochs --steps
+            --step-plan --batch-tokens --accumulate --validate-every
+            --best-metric --patience --average-checkpoints --seed
+            --data-seed --out --save-every --log
+            --resume --time --try'
         ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json

@@ -284,8 +284,8 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
     ATT_TRY(check_count(scope, node, function, count));
     for (size_t i = 0; i < count; i++)
         ATT_TRY(att_eval(scope, node->child[i], &args[i]));
-    const att_call call = { scope->arena, function, node,          args,
-                            count,        values,   scope->source, scope->err };
+    const att_call call = { scope->arena, function,      node,       args,           count,
+                            values,       scope->source, scope->err, scope->scenario };
     return function->run(&call, out);
 }
 

@@ -12,7 +12,8 @@ typedef struct att_scope {
     const att_symbol_table *symbols;
     const char *folder; /* folder of relative paths in `load`; NULL: loading is an error */
     att_error *err;
-    att_sheet *sheet; /* records the loaded files; NULL without a folder */
+    att_sheet *sheet;              /* records the loaded files; NULL without a folder */
+    struct att_scenario *scenario; /* what is computed otherwise (scenario.h); NULL: nothing */
 } att_scope;
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);

@@ -34,6 +34,7 @@ typedef struct att_call {
                                  a flag that is present is the WORD of its name */
     const struct att_sheet_source *source; /* for att_call_fail(): the sheet's name and text */
     att_error *err;
+    struct att_scenario *scenario; /* scenario.h; NULL: none */
 } att_call;
 
 /* `accepts` describes the values of an option, for error messages, help and the evaluator.

@@ -4,8 +4,10 @@
 #include "base/progress.h"
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
+#include "sheet/scenario.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static double add(double a, double b)
 {
@@ -173,6 +175,60 @@ static att_status multiply(const att_scope *scope, const att_expr *node, const a
     return ATT_OK;
 }
 
+/* ---- Slips (scenario.h) */
+
+static bool is_root(const att_expr *node)
+{
+    return node->kind == ATT_EXPR_CALL && strcmp(node->text, "sqrt") == 0;
+}
+
+/* Divided by d instead of sqrt(d). */
+static double divide_twice(double a, double root)
+{
+    return a / (root * root);
+}
+
+/* Transposes a factor, or undoes its transpose, if the product still has a shape. */
+static bool turn_factor(const att_scope *scope, const att_expr *node, const att_matrix *factors[2],
+                        int side)
+{
+    bool primed = node->child[side]->kind == ATT_EXPR_TRANSPOSE;
+    const att_matrix *turned = factors[side], *other = factors[1 - side];
+    bool fits = side == 0 ? turned->rows == other->rows : turned->cols == other->cols;
+    if (!fits || turned->rows * turned->cols <= 1 || att_matrix_is_scalar(other) ||
+        !att_slip_is_made(scope->scenario, primed ? ATT_SLIP_NOT_TRANSPOSED : ATT_SLIP_TRANSPOSED,
+                          node, side))
+        return false;
+    const att_matrix *made = att_matrix_transpose(scope->arena, turned);
+    factors[side] = made ? made : turned;
+    return true;
+}
+
+/* What a slip of this operation gives; false: no slip is made. */
+static bool slip(const att_scope *scope, const att_expr *node, const att_matrix *operands[2],
+                 att_matrix **result)
+{
+    const att_matrix *left = operands[0], *right = operands[1];
+    bool same = left->rows == right->rows && left->cols == right->cols;
+    *result = NULL;
+    if (node->op == ATT_OP_DIVIDE && is_root(node->child[1])) {
+        if (att_slip_is_made(scope->scenario, ATT_SLIP_NO_SCALE, node, 0))
+            *result = (att_matrix *)left;
+        else if (att_slip_is_made(scope->scenario, ATT_SLIP_SCALE_NOT_ROOT, node, 0))
+            *result = broadcast(scope->arena, left, right, divide_twice);
+    } else if (node->op == ATT_OP_ADD && left->rows * left->cols >= right->rows * right->cols) {
+        if (att_slip_is_made(scope->scenario, ATT_SLIP_NO_BIAS, node, 0))
+            *result = (att_matrix *)left;
+    } else if (node->op == ATT_OP_MULTIPLY) {
+        if (same && !att_matrix_is_scalar(left) &&
+            att_slip_is_made(scope->scenario, ATT_SLIP_ELEMENTWISE, node, 0))
+            *result = broadcast(scope->arena, left, right, multiply_elementwise);
+        else if (!turn_factor(scope, node, operands, 0))
+            turn_factor(scope, node, operands, 1);
+    }
+    return *result != NULL;
+}
+
 att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_matrix *left;
@@ -180,6 +236,15 @@ att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_val
     att_matrix *result;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &left));
     ATT_TRY(att_eval_matrix(scope, node->child[1], &right));
+    if (scope->scenario) {
+        const att_matrix *operands[2] = { left, right };
+        if (slip(scope, node, operands, &result)) {
+            *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = result };
+            return ATT_OK;
+        }
+        left = operands[0];
+        right = operands[1];
+    }
     if (node->op == ATT_OP_MULTIPLY)
         ATT_TRY(multiply(scope, node, left, right, &result));
     else if (node->op == ATT_OP_DIVIDE)

@@ -2,6 +2,7 @@
 #include "sheet/interpreter.h"
 
 #include "sheet/matrix.h"
+#include "sheet/scenario.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +55,8 @@ att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
                                        "with 'expect … = …'");
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
+    ATT_TRY(att_eval_assigned(&interpreter->scope, name, interpreter->source.anchor_line, formula,
+                              &value));
     ATT_TRY(add_value(interpreter, parser, name, formula, &value));
     if (!att_symbol_table_set(&interpreter->symbols, &interpreter->sheet->arena, name, &value,
                               interpreter->sheet->step_count - 1))

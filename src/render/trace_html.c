@@ -47,10 +47,21 @@ static const char style[] =
     ".banner{padding:.6rem 1rem;border:2px solid var(--fail);border-radius:6px;"
     "background:var(--failbg);color:var(--fail);font-weight:600}\n.banner a{color:inherit}\n"
     ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
+    "@media print{.line{display:none}.step,.check{break-inside:avoid}}\n";
+
+/* Of exercises. */
+static const char ask_style[] =
     ".ask{border:1px solid var(--line);border-radius:6px;padding:.4rem 1rem .6rem}\n"
     ".question{margin:.2rem 0}\n.terms{color:var(--soft);font-size:.88rem}\n"
-    ".matrix td.blank{border:1px solid var(--soft);min-width:4.2rem;height:1.7rem}\n"
-    "@media print{.line{display:none}.step,.check{break-inside:avoid}}\n";
+    ".matrix td.blank{border:1px solid var(--soft);min-width:4.2rem;height:1.7rem}\n";
+
+static bool asks(const att_page *page)
+{
+    for (size_t i = 0; i < page->sheet_count; i++)
+        if (page->sheets[i]->ask_count > 0)
+            return true;
+    return false;
+}
 
 /* The first heading of the only sheet, or its name. */
 static const char *title_of(const att_page *page)
@@ -64,6 +75,7 @@ static const char *title_of(const att_page *page)
 static void html_begin(att_page *page)
 {
     att_put_html_head(page->out, title_of(page), style);
+    att_put(page->out, asks(page) ? ask_style : "");
     att_put_html_body(page->out);
 }
 

@@ -1,0 +1,253 @@
+/* Known slips: which of them explain a wrong answer. Some show in the answer itself (cut off, rows
+ * and columns exchanged); others are operations done otherwise, for which the sheet is computed
+ * again with the slip made and the student's earlier answers in place. */
+#include "grade/judge.h"
+
+#include "base/math.h"
+#include "base/minmax.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const att_slip_text operations[ATT_SLIPS] = {
+    [ATT_SLIP_NO_SCALE] = { "no-scale",
+                            "the division by the square root of the size was left out" },
+    [ATT_SLIP_SCALE_NOT_ROOT] = { "scale-not-root",
+                                  "it was divided by the size instead of its square root" },
+    [ATT_SLIP_SOFTMAX_COLUMNS] = { "softmax-columns",
+                                   "the softmax was taken over the columns instead of the rows, or "
+                                   "the other way round" },
+    [ATT_SLIP_EXP_ONLY] = { "exp-only", "the exponents were not divided by their sum" },
+    [ATT_SLIP_MASK_LATE] = { "mask-late", "the mask was applied after the softmax" },
+    [ATT_SLIP_MASK_MISSING] = { "mask-missing", "the mask was left out" },
+    [ATT_SLIP_MASK_ZERO] = { "mask-zero", "masked scores were set to 0 instead of minus infinity" },
+    [ATT_SLIP_NOT_TRANSPOSED] = { "not-transposed",
+                                  "a factor that has to be transposed, such as the keys, was not" },
+    [ATT_SLIP_TRANSPOSED] = { "transposed-factor",
+                              "rows and columns of a factor were mixed: it was transposed" },
+    [ATT_SLIP_HEADS_ADDED] = { "heads-added", "the heads were added instead of concatenated" },
+    [ATT_SLIP_NO_BIAS] = { "term-left-out", "a term of a sum, such as a bias, was left out" },
+    [ATT_SLIP_NO_ACTIVATION] = { "no-activation",
+                                 "the activation function, such as tanh, was left out" },
+    [ATT_SLIP_ELEMENTWISE] = { "elementwise", "matrices were multiplied element by element" },
+};
+
+static const att_slip_text cut_off = { "cut-off", "the numbers were cut off instead of rounded" };
+static const att_slip_text few_digits = { "few-digits",
+                                          "the numbers were rounded to too few digits" };
+static const att_slip_text exchanged = { "transposed-answer",
+                                         "rows and columns of the answer are exchanged" };
+static const att_slip_text percent = { "percent", "the numbers are given in percent" };
+static const att_slip_text sign = { "sign", "the sign is reversed" };
+static const att_slip_text rounded_early = { "rounded-early",
+                                             "numbers were rounded too early, before they were "
+                                             "used further" };
+static const att_slip_text cut_early = { "cut-early",
+                                         "numbers were cut off before they were used further" };
+
+static void name(att_mark *mark, const att_slip_text *what, int line)
+{
+    mark->slips[mark->slip_count++] = (att_named_slip){ what, line };
+}
+
+/* ---- Slips that show in the answer */
+
+/* The values to compare with: the truth, and what follows from earlier answers. */
+struct references {
+    const att_matrix *items[3];
+    size_t count;
+};
+
+static void add_reference(struct references *references, const att_matrix *value)
+{
+    if (value)
+        references->items[references->count++] = value;
+}
+
+/* Whether every element is the reference's, shortened to the digits that are written. */
+static bool is_shortened(const att_numbers *numbers, const att_matrix *value, bool cut)
+{
+    bool differs = false;
+    if (value->rows != numbers->rows || value->cols != numbers->cols)
+        return false;
+    for (int64_t i = 0; i < value->rows * value->cols; i++) {
+        double unit = numbers->units[i], x = value->data[i];
+        if (!(unit > 0) || !isfinite(x) || !isfinite(numbers->values[i]))
+            return false;
+        double scaled = fabs(x) / unit;
+        double to = copysign(floor(scaled + (cut ? 0 : 0.5) + scaled * 4 * DBL_EPSILON) * unit, x);
+        if (!(fabs(to - numbers->values[i]) <= 1e-6 * unit))
+            return false;
+        double rounded = floor(scaled + 0.5 + scaled * 4 * DBL_EPSILON) * unit;
+        differs = differs || !cut || fabs(fabs(to) - rounded) > 0.5 * unit;
+    }
+    return differs;
+}
+
+static const att_matrix *turn(att_judge *judge, const att_matrix *from)
+{
+    att_matrix *to = att_matrix_transpose(judge->arena, from);
+    judge->out_of_memory = judge->out_of_memory || !to;
+    return to;
+}
+
+static const att_matrix *scale(att_judge *judge, const att_matrix *from, double factor)
+{
+    att_matrix *to = att_matrix_new(judge->arena, from->rows, from->cols);
+    judge->out_of_memory = judge->out_of_memory || !to;
+    for (int64_t i = 0; to && i < from->rows * from->cols; i++)
+        to->data[i] = factor * from->data[i];
+    return to;
+}
+
+static bool find_form(att_judge *judge, size_t index, const struct references *references,
+                      att_mark *mark)
+{
+    const att_numbers *numbers = &judge->answers->items[index].numbers;
+    for (size_t r = 0; r < references->count && !judge->out_of_memory; r++) {
+        const att_matrix *value = references->items[r];
+        const att_slip_text *what = NULL;
+        if (value->rows > 1 && value->cols > 1 &&
+            att_judge_agrees(judge, index, turn(judge, value), false))
+            what = &exchanged;
+        else if (is_shortened(numbers, value, true))
+            what = &cut_off;
+        else if (is_shortened(numbers, value, false))
+            what = &few_digits;
+        if (what) {
+            name(mark, what, 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_factor(att_judge *judge, size_t index, const struct references *references,
+                        att_mark *mark)
+{
+    for (size_t r = 0; r < references->count && !judge->out_of_memory; r++) {
+        const att_matrix *value = references->items[r];
+        bool reversed = att_judge_agrees(judge, index, scale(judge, value, -1), false);
+        if (reversed || att_judge_agrees(judge, index, scale(judge, value, 100), false)) {
+            name(mark, reversed ? &sign : &percent, 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Slips of operations */
+
+/* The answers that are in place: all earlier ones, the wrong ones alone, or the slips named so far
+ * instead, which are exact. */
+enum { SUBSTITUTIONS = 3 };
+
+static bool explains(att_judge *judge, size_t index, const att_slip_site *slips, size_t count,
+                     bool slack)
+{
+    size_t asks = judge->sheet->ask_count;
+    att_slip_site all[ATT_MAX_SITES + ATT_MAX_SLIPS];
+    bool wrong = memchr(judge->wrong, 1, asks) != NULL;
+    bool earlier = memchr(judge->earlier, 1, asks) != NULL;
+    memcpy(all, slips, count * sizeof *slips);
+    memcpy(all + count, judge->made, judge->made_count * sizeof *slips);
+    const att_scene scenes[SUBSTITUTIONS] = {
+        { .used = judge->wrong, .slips = slips, .slip_count = count },
+        { .used = judge->earlier, .slips = slips, .slip_count = count },
+        { .slips = all, .slip_count = count + judge->made_count },
+    };
+    const bool useful[SUBSTITUTIONS] = { true, earlier, wrong && judge->made_count > 0 };
+    for (size_t i = 0; i < SUBSTITUTIONS && !judge->out_of_memory; i++)
+        if (useful[i] &&
+            att_judge_agrees(judge, index, att_judge_value(judge, &scenes[i], index), slack))
+            return true;
+    return false;
+}
+
+/* Remembers what was named, so that later answers can be explained by it. */
+static void accept(att_judge *judge, const att_slip_site *slips, size_t count, att_mark *mark)
+{
+    bool named[ATT_SLIPS] = { false };
+    for (size_t i = 0; i < count; i++) {
+        if (!named[slips[i].slip] && mark->slip_count < ATT_MAX_SLIPS)
+            name(mark, &operations[slips[i].slip], slips[i].line);
+        named[slips[i].slip] = true;
+        if (judge->made_count < ATT_MAX_SITES)
+            judge->made[judge->made_count++] = slips[i];
+    }
+}
+
+/* One slip at one operation, in the order of the table; or the same slip wherever it is possible.
+ */
+static bool find_one(att_judge *judge, size_t index, bool slack, att_mark *mark)
+{
+    for (att_slip slip = 0; slip < ATT_SLIPS; slip++) {
+        att_slip_site same[ATT_MAX_SITES];
+        size_t count = 0;
+        for (size_t i = 0; i < judge->site_count && !judge->out_of_memory; i++) {
+            if (judge->sites[i].slip != slip)
+                continue;
+            same[count++] = judge->sites[i];
+            if (explains(judge, index, &judge->sites[i], 1, slack)) {
+                accept(judge, &judge->sites[i], 1, mark);
+                return true;
+            }
+        }
+        if (count > 1 && explains(judge, index, same, count, slack)) {
+            accept(judge, same, count, mark);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_two(att_judge *judge, size_t index, att_mark *mark)
+{
+    enum { MAX_SITES = 24 };
+    size_t count = att_min_size(judge->site_count, MAX_SITES);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count && !judge->out_of_memory; j++) {
+            const att_slip_site pair[2] = { judge->sites[i], judge->sites[j] };
+            if (explains(judge, index, pair, 2, false)) {
+                accept(judge, pair, 2, mark);
+                return true;
+            }
+        }
+    return false;
+}
+
+/* Every value rounded, or cut off, before it is used. */
+static bool find_early(att_judge *judge, size_t index, att_mark *mark)
+{
+    for (int decimals = 3; decimals >= 0; decimals--)
+        for (int cut = 0; cut < 2 && !judge->out_of_memory; cut++) {
+            const att_scene scenes[2] = {
+                { .rounds = !cut, .cuts = cut, .decimals = decimals },
+                { .used = judge->earlier, .rounds = !cut, .cuts = cut, .decimals = decimals },
+            };
+            for (int i = 0; i < 2; i++)
+                if (att_judge_agrees(judge, index, att_judge_value(judge, &scenes[i], index),
+                                     false)) {
+                    name(mark, cut ? &cut_early : &rounded_early, 0);
+                    return true;
+                }
+        }
+    return false;
+}
+
+void att_judge_find_slips(att_judge *judge, size_t index, att_mark *mark)
+{
+    struct references references = { 0 };
+    const att_scene all = { .used = judge->earlier }, wrong = { .used = judge->wrong };
+    add_reference(&references, judge->sheet->asks[index]->value);
+    if (memchr(judge->earlier, 1, judge->sheet->ask_count)) {
+        add_reference(&references, att_judge_value(judge, &all, index));
+        add_reference(&references, att_judge_value(judge, &wrong, index));
+    }
+    if (find_form(judge, index, &references, mark) || find_one(judge, index, false, mark) ||
+        (judge->slack && find_one(judge, index, true, mark)) || find_early(judge, index, mark) ||
+        find_factor(judge, index, &references, mark))
+        return;
+    find_two(judge, index, mark);
+}

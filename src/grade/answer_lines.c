@@ -196,6 +196,20 @@ static size_t value_end(const struct text *text, size_t value, size_t end)
 
 /* ---- Values */
 
+/* "-", "masked" or "-inf" in a cell of a table. */
+static bool is_masked_cell(const struct text *text, size_t at, size_t end)
+{
+    static const char *const words[] = { "-", "masked", "-inf", "x" };
+    while (at < end && text->data[at] == ' ')
+        at++;
+    while (end > at && text->data[end - 1] == ' ')
+        end--;
+    for (size_t i = 0; i < ATT_COUNT(words); i++)
+        if (end - at == strlen(words[i]) && strncasecmp(text->data + at, words[i], end - at) == 0)
+            return true;
+    return false;
+}
+
 /* A table's rows as lines of numbers: without rules, labels and, if that leaves as many numbers as
  * are asked for, without the header. */
 static att_status flatten_table(const struct text *text, size_t at, size_t end, bool header,
@@ -222,6 +236,8 @@ static att_status flatten_table(const struct text *text, size_t at, size_t end, 
                 continue;
             if (i > cell && is_numeric(text, cell, i))
                 ATT_TRY(att_string_append(out, text->data + cell, i - cell));
+            else if (is_masked_cell(text, cell, i))
+                ATT_TRY(att_string_puts(out, "masked"));
             ATT_TRY(att_string_append(out, "  ", 2));
             cell = i + 1;
         }
@@ -287,8 +303,10 @@ static att_status read_entry(const struct text *text, const struct entry *entry,
     att_numbers numbers;
     const char *problem = NULL;
     bool read = false;
-    size_t below = att_min_size(line_end(text, entry->value) + 1, end);
-    if (is_blank(text, entry->value, att_min_size(below, end)) && is_table_line(text, below, end))
+    size_t below = entry->value;
+    while (below < end && is_blank(text, below, att_min_size(line_end(text, below), end)))
+        below = att_min_size(line_end(text, below), end) + 1;
+    if (below > entry->value && below < end && is_table_line(text, below, end))
         ATT_TRY(read_table(text, below, end, expected, &numbers, &read, &problem));
     if (!read)
         read = read_chain(text, entry->value, end, expected, &numbers, &problem);

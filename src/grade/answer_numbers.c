@@ -307,17 +307,30 @@ static bool read_bracket(struct reader *reader, char c)
     return true;
 }
 
-/* A sign before a number; between two numbers it would be arithmetic. */
+/* Whether the sign stands between two numbers: "1-2" or "1 - 2", but not "1 -2". */
+static bool is_calculation(const struct reader *reader)
+{
+    if (reader->in_row == 0)
+        return false;
+    const char *before = reader->at - 1;
+    while (*before == ' ' || *before == '\t')
+        before--;
+    size_t after = 1;
+    while (peek(reader, after) == ' ')
+        after++;
+    bool apart = before < reader->at - 1;
+    return digit(*before) && (digit(peek(reader, after)) || peek(reader, after) == '.') &&
+           (!apart || after > 1);
+}
+
+/* A sign before a number. */
 static bool read_sign(struct reader *reader, char c)
 {
     if (peek(reader, 1) == '-' && c == '+') { /* ± 0.01: a remark */
         reader->end = reader->at;
         return reader->count > 0 || fail(reader, "expected a number, found '%.*s'", 8);
     }
-    bool before = reader->count > 0 && (digit(reader->at[-1]) || reader->at[-1] == ' ');
-    bool tight =
-        digit(peek(reader, 1)) || peek(reader, 1) == '.' || isalpha((unsigned char)peek(reader, 1));
-    if (reader->count > 0 && before && (digit(reader->at[-1]) || !tight) && reader->in_row > 0)
+    if (is_calculation(reader))
         return fail(reader, "expected numbers that are worked out, found a calculation at '%.*s'",
                     8);
     reader->at++;

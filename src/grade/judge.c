@@ -50,7 +50,7 @@ static att_status substitute(att_judge *judge, size_t index, att_substitute *out
     if (!places || !values)
         return ATT_NO_MEMORY;
     for (int64_t i = 0; i < size; i++) {
-        if (isnan(numbers->values[i]) || is_masked(ask->value, i))
+        if (isnan(numbers->values[i]) || ask->value->data[i] == -(double)INFINITY)
             continue;
         places[count] = ask->places[i];
         values[count++] = numbers->values[i];
@@ -127,7 +127,7 @@ static bool is_near(double x, double expected, bool masked, double tolerance)
 }
 
 int64_t att_judge_agreement(const att_judge *judge, size_t index, const att_matrix *value,
-                            bool slack)
+                            const double *slack)
 {
     const att_ask *ask = judge->sheet->asks[index];
     const att_numbers *numbers = &judge->answers->items[index].numbers;
@@ -139,18 +139,31 @@ int64_t att_judge_agreement(const att_judge *judge, size_t index, const att_matr
     for (int64_t i = 0; i < value->rows * value->cols; i++) {
         double tolerance = allowed(ask, value->data[i], first, numbers->units[i]);
         double most = fmax(4 * tolerance, 0.02 * att_pow(10, first));
-        if (slack && judge->slack)
-            tolerance += fmin(judge->slack[i], most);
+        if (slack)
+            tolerance += fmin(slack[i], most);
         right += is_near(numbers->values[i], value->data[i], same_shape && is_masked(ask->value, i),
                          tolerance);
     }
     return right;
 }
 
-bool att_judge_agrees(const att_judge *judge, size_t index, const att_matrix *value, bool slack)
+bool att_judge_agrees(const att_judge *judge, size_t index, const att_matrix *value,
+                      const double *slack)
 {
     const att_numbers *numbers = &judge->answers->items[index].numbers;
     return att_judge_agreement(judge, index, value, slack) == numbers->rows * numbers->cols;
+}
+
+double att_judge_distance(const att_judge *judge, size_t index, const att_matrix *value)
+{
+    const att_numbers *numbers = &judge->answers->items[index].numbers;
+    double most = 0;
+    if (!value || value->rows != numbers->rows || value->cols != numbers->cols)
+        return (double)INFINITY;
+    for (int64_t i = 0; i < value->rows * value->cols; i++)
+        if (isfinite(value->data[i]) && isfinite(numbers->values[i]))
+            most = fmax(most, fabs(value->data[i] - numbers->values[i]));
+    return most;
 }
 
 /* ---- What follows from earlier answers */
@@ -168,25 +181,22 @@ static bool is_trivial(const double *values, int64_t count)
     return equal || zero;
 }
 
-/* How far the answers of `used`, each rounded by up to half a unit of its last digit, may move the
- * value: the sum of what each of their elements moves. */
-static double *measure_slack(att_judge *judge, const uint8_t *used, size_t index,
-                             const att_matrix *value)
+const double *att_judge_slack(att_judge *judge, const att_scene *scene, size_t index,
+                              const att_matrix *value)
 {
     enum { MAX_RUNS = 120 };
     int runs = 0;
     double *slack =
         att_arena_alloc(judge->arena, (size_t)(value->rows * value->cols), sizeof *slack);
     judge->out_of_memory = judge->out_of_memory || !slack;
-    const att_scene scene = { .used = used };
-    for (size_t j = 0; slack && j < index; j++) {
+    for (size_t j = 0; slack && scene->used && j < index; j++) {
         const att_numbers *numbers = &judge->answers->items[j].numbers;
-        for (int64_t e = 0; used[j] && e < numbers->rows * numbers->cols; e++) {
+        for (int64_t e = 0; scene->used[j] && e < numbers->rows * numbers->cols; e++) {
             double before = numbers->values[e];
             if (numbers->units[e] <= 0 || !isfinite(before) || runs++ >= MAX_RUNS)
                 continue;
             numbers->values[e] += 0.5 * numbers->units[e];
-            const att_matrix *moved = att_judge_value(judge, &scene, index);
+            const att_matrix *moved = att_judge_value(judge, scene, index);
             numbers->values[e] = before;
             bool same = moved && moved->rows == value->rows && moved->cols == value->cols;
             for (int64_t i = 0; same && i < value->rows * value->cols; i++)
@@ -195,6 +205,26 @@ static double *measure_slack(att_judge *judge, const uint8_t *used, size_t index
         }
     }
     return slack;
+}
+
+/* Whether the answer is near enough for rounding to explain the rest. */
+static bool is_rough(att_judge *judge, size_t index, const att_matrix *value)
+{
+    double *most = att_arena_alloc(judge->arena, (size_t)(value->rows * value->cols), sizeof *most);
+    judge->out_of_memory = judge->out_of_memory || !most;
+    for (int64_t i = 0; most && i < value->rows * value->cols; i++)
+        most[i] = (double)INFINITY;
+    return most && att_judge_agrees(judge, index, value, most);
+}
+
+bool att_judge_agrees_roughly(att_judge *judge, const att_scene *scene, size_t index,
+                              const att_matrix *value)
+{
+    const att_numbers *numbers = &judge->answers->items[index].numbers;
+    if (!value || value->rows != numbers->rows || value->cols != numbers->cols ||
+        !is_rough(judge, index, value))
+        return false;
+    return att_judge_agrees(judge, index, value, att_judge_slack(judge, scene, index, value));
 }
 
 static bool any(const uint8_t *flags, size_t count)
@@ -256,47 +286,91 @@ static bool follows_trivially(const att_judge *judge, size_t index, const att_ma
     return false;
 }
 
-/* Compares with what follows from earlier answers: all of them, or the wrong ones alone, with the
- * right ones in full precision; or from the slips that were named. True: the answer follows. */
+size_t att_judge_sets(att_judge *judge, const uint8_t *out[ATT_MAX_SETS])
+{
+    size_t asks = judge->sheet->ask_count, count = 0;
+    const uint8_t *from[] = { judge->wrong, judge->earlier };
+    for (int i = 0; i < ATT_MAX_SETS; i++) {
+        uint8_t *set = att_arena_alloc(judge->arena, asks, 1);
+        if (!set) {
+            judge->out_of_memory = true;
+            return 0;
+        }
+        for (size_t j = 0; j < asks; j++)
+            set[j] = from[i % 2][j] && !(i >= 2 && judge->formal[j]);
+        bool known = !any(set, asks);
+        for (size_t j = 0; j < count; j++)
+            known = known || memcmp(out[j], set, asks) == 0;
+        if (!known)
+            out[count++] = set;
+    }
+    return count;
+}
+
+static bool share(const uint8_t *a, const uint8_t *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (a[i] && b[i])
+            return true;
+    return false;
+}
+
+/* The answer agrees with `value`, which follows from the answers of `used`. */
+static void accept(att_judge *judge, size_t index, const uint8_t *used, const att_matrix *value,
+                   att_mark *mark)
+{
+    bool depends = share(used, judge->wrong, judge->sheet->ask_count) &&
+                   !same_numbers(value, judge->sheet->asks[index]->value);
+    mark->verdict = depends ? ATT_VERDICT_FOLLOWS : ATT_VERDICT_RIGHT;
+    if (!depends)
+        return;
+    find_carried(judge, index, used, value, mark);
+    if (follows_trivially(judge, index, value, mark))
+        mark->verdict = ATT_VERDICT_WITHHELD;
+}
+
+/* Compares with what follows from earlier answers, or from the slips that explain them, which are
+ * exact. True: the answer follows. */
 static bool follows(att_judge *judge, size_t index, att_mark *mark)
 {
-    size_t asks = judge->sheet->ask_count;
-    const uint8_t *sets[] = { judge->earlier, judge->wrong };
-    const att_matrix *from[2] = { NULL, NULL };
-    bool has_wrong = any(judge->wrong, asks);
-    if (!any(judge->earlier, asks))
-        return false;
-    for (int i = 0; i < (has_wrong ? 2 : 1); i++) {
+    const uint8_t *sets[ATT_MAX_SETS];
+    const att_matrix *values[ATT_MAX_SETS];
+    size_t count = att_judge_sets(judge, sets);
+    const att_matrix *truth = judge->sheet->asks[index]->value;
+    bool depends = false;
+    for (size_t i = 0; i < count; i++) {
         const att_scene scene = { .used = sets[i] };
-        from[i] = att_judge_value(judge, &scene, index);
+        values[i] = att_judge_value(judge, &scene, index);
+        depends = depends || (values[i] && !same_numbers(values[i], truth));
+        if (!att_judge_agrees(judge, index, values[i], NULL))
+            continue;
+        accept(judge, index, sets[i], values[i], mark);
+        return true;
     }
     const att_scene slipped = { .slips = judge->made, .slip_count = judge->made_count };
-    const att_matrix *again = judge->made_count ? att_judge_value(judge, &slipped, index) : NULL;
-    int chosen = -1;
-    for (int i = 1; i >= 0; i--)
-        if (att_judge_agrees(judge, index, from[i], false))
-            chosen = i;
-    if (chosen < 0 && has_wrong && att_judge_agrees(judge, index, again, false))
-        chosen = 0;
-    if (chosen < 0 && from[0]) {
-        judge->slack = measure_slack(judge, judge->earlier, index, from[0]);
-        for (int i = 1; i >= 0; i--)
-            if (att_judge_agrees(judge, index, from[i], true))
-                chosen = i;
+    const att_matrix *again =
+        depends && judge->made_count ? att_judge_value(judge, &slipped, index) : NULL;
+    for (size_t i = 0; depends && i < judge->other_count; i++) {
+        const att_scene instead = { .slips = &judge->others[i], .slip_count = 1 };
+        if (!att_judge_agrees(judge, index, again, NULL))
+            again = att_judge_value(judge, &instead, index);
     }
-    int64_t best = att_judge_agreement(judge, index, from[0], true);
-    mark->right = best > mark->right ? best : mark->right;
-    if (chosen < 0 || !from[chosen])
-        return false;
-    mark->verdict = has_wrong ? ATT_VERDICT_FOLLOWS : ATT_VERDICT_RIGHT;
-    if (has_wrong && same_numbers(from[chosen], judge->sheet->asks[index]->value))
-        mark->verdict = ATT_VERDICT_RIGHT; /* the wrong steps have no influence */
-    if (mark->verdict == ATT_VERDICT_FOLLOWS) {
-        find_carried(judge, index, sets[chosen], from[chosen], mark);
-        if (follows_trivially(judge, index, from[chosen], mark))
-            mark->verdict = ATT_VERDICT_WITHHELD;
+    if (count > 0 && att_judge_agrees(judge, index, again, NULL)) {
+        accept(judge, index, sets[0], again, mark);
+        return true;
     }
-    return true;
+    for (size_t i = 0; i < count; i++) {
+        const att_scene scene = { .used = sets[i] };
+        if (!att_judge_agrees_roughly(judge, &scene, index, values[i]))
+            continue;
+        accept(judge, index, sets[i], values[i], mark);
+        return true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int64_t right = att_judge_agreement(judge, index, values[i], NULL);
+        mark->right = right > mark->right ? right : mark->right;
+    }
+    return false;
 }
 
 /* ---- One answer */
@@ -320,7 +394,6 @@ static void judge_answer(att_judge *judge, size_t index, att_mark *mark)
     mark->cell = answer->cell;
     mark->turned = answer->turned;
     mark->problem = answer->problem;
-    judge->slack = NULL;
     if (answer->state == ATT_ANSWER_MISSING || answer->state == ATT_ANSWER_UNREADABLE) {
         mark->verdict =
             answer->state == ATT_ANSWER_MISSING ? ATT_VERDICT_MISSING : ATT_VERDICT_UNREADABLE;
@@ -328,7 +401,7 @@ static void judge_answer(att_judge *judge, size_t index, att_mark *mark)
     }
     mark->given = &answer->numbers;
     mark->verdict = ATT_VERDICT_WRONG;
-    int64_t right = att_judge_agreement(judge, index, ask->value, false);
+    int64_t right = att_judge_agreement(judge, index, ask->value, NULL);
     mark->right = right > 0 ? right : 0;
     if (right == mark->elements)
         mark->verdict = ATT_VERDICT_RIGHT;
@@ -432,7 +505,8 @@ static att_status judge_all(att_judge *judge)
     att_arena scratch = { .limit = (size_t)1 << 30 };
     judge->earlier = att_arena_alloc(&grading->arena, asks, 1);
     judge->wrong = att_arena_alloc(&grading->arena, asks, 1);
-    if (!judge->earlier || !judge->wrong)
+    judge->formal = att_arena_alloc(&grading->arena, asks, 1);
+    if (!judge->earlier || !judge->wrong || !judge->formal)
         return att_fail_memory(judge->err);
     ATT_TRY(find_sites(judge));
     judge->arena = &scratch;

@@ -25,7 +25,8 @@ typedef struct att_slip_text {
 
 typedef struct att_named_slip {
     const att_slip_text *what;
-    int line; /* of the operation in the sheet; 0: none */
+    const att_slip_text *other; /* another one that gives the same numbers, or NULL */
+    int line;                   /* of the operation in the sheet; 0: none */
 } att_named_slip;
 
 enum { ATT_MAX_SLIPS = 2, ATT_MAX_HINTS = 4 };
@@ -86,11 +87,13 @@ typedef struct att_judge {
     att_arena *arena; /* for values of this student */
     uint8_t *earlier; /* [asks] answers before the current one that can be carried */
     uint8_t *wrong;   /* [asks] those of them that are not right */
-    double *slack; /* [elements] of the current ask: rounding that earlier answers carry; or NULL */
+    uint8_t *formal;  /* [asks] those that are wrong in form alone, such as in percent */
     att_slip_site sites[ATT_MAX_SITES]; /* where slips are possible */
     size_t site_count;
     att_slip_site made[ATT_MAX_SITES]; /* slips named so far */
     size_t made_count;
+    att_slip_site others[ATT_MAX_SLIPS * 4]; /* slips that may have been made instead */
+    size_t other_count;
     bool out_of_memory;
     att_error *err;
 } att_judge;
@@ -98,11 +101,30 @@ typedef struct att_judge {
 /* The value of ask `index` in the scene; NULL if the scene cannot compute it. */
 const att_matrix *att_judge_value(att_judge *judge, const att_scene *scene, size_t index);
 
-/* Counts the elements of the answer that agree with `value`; -1 if the shapes differ. `slack`: with
- * the rounding that is carried. */
+/* Which of the earlier answers the student went on with: all; the wrong ones, with the right ones
+ * in full precision; the same without those that are wrong in form alone. Each set is [asks]; empty
+ * sets and repetitions are left out. Returns how many there are. */
+enum { ATT_MAX_SETS = 4 };
+size_t att_judge_sets(att_judge *judge, const uint8_t *out[ATT_MAX_SETS]);
+
+/* How far the answers of the scene, each rounded by up to half a unit of its last digit, may move
+ * the value of ask `index`: [elements], in the judge's arena. NULL when memory is out. */
+const double *att_judge_slack(att_judge *judge, const att_scene *scene, size_t index,
+                              const att_matrix *value);
+
+/* Counts the elements of the answer that agree with `value`; -1 if the shapes differ. `slack` is
+ * allowed besides what the ask allows; NULL: nothing. */
 int64_t att_judge_agreement(const att_judge *judge, size_t index, const att_matrix *value,
-                            bool slack);
-bool att_judge_agrees(const att_judge *judge, size_t index, const att_matrix *value, bool slack);
+                            const double *slack);
+bool att_judge_agrees(const att_judge *judge, size_t index, const att_matrix *value,
+                      const double *slack);
+
+/* The largest distance of a number of the answer from the value; infinite if the shapes differ. */
+double att_judge_distance(const att_judge *judge, size_t index, const att_matrix *value);
+
+/* The same, also with the rounding that is carried if the value is near. */
+bool att_judge_agrees_roughly(att_judge *judge, const att_scene *scene, size_t index,
+                              const att_matrix *value);
 
 /* Names the slips that explain a wrong answer, if known ones do. */
 void att_judge_find_slips(att_judge *judge, size_t index, att_mark *mark);

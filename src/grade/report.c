@@ -128,8 +128,9 @@ size_t att_mark_notes(att_arena *arena, const att_mark *mark, att_grade_detail d
         return *failed ? 0 : count;
     for (size_t i = 0; i < mark->slip_count; i++)
         add(out, &count,
-            att_arena_printf(arena, i == 0 ? "It looks as if %s." : "And as if %s.",
-                             mark->slips[i].what->text),
+            att_arena_printf(arena, "%s as if %s%s%s.", i == 0 ? "It looks" : "And",
+                             mark->slips[i].what->text, mark->slips[i].other ? ", or as if " : "",
+                             mark->slips[i].other ? mark->slips[i].other->text : ""),
             failed);
     if (mark->turned)
         add(out, &count,

@@ -182,6 +182,8 @@ static void put_json_slips(att_json_writer *out, const att_mark *mark)
         att_json_begin_object(out, NULL);
         att_json_put_string(out, "id", mark->slips[i].what->id);
         att_json_put_string(out, "text", mark->slips[i].what->text);
+        if (mark->slips[i].other)
+            att_json_put_string(out, "or", mark->slips[i].other->id);
         if (mark->slips[i].line > 0)
             att_json_put_integer(out, "line", mark->slips[i].line);
         att_json_end(out);

@@ -48,14 +48,14 @@ static const att_slip_text cut_early = { "cut-early",
 
 static void name(att_mark *mark, const att_slip_text *what, int line)
 {
-    mark->slips[mark->slip_count++] = (att_named_slip){ what, line };
+    mark->slips[mark->slip_count++] = (att_named_slip){ what, NULL, line };
 }
 
 /* ---- Slips that show in the answer */
 
 /* The values to compare with: the truth, and what follows from earlier answers. */
 struct references {
-    const att_matrix *items[3];
+    const att_matrix *items[ATT_MAX_SETS + 2];
     size_t count;
 };
 
@@ -109,7 +109,7 @@ static bool find_form(att_judge *judge, size_t index, const struct references *r
         const att_matrix *value = references->items[r];
         const att_slip_text *what = NULL;
         if (value->rows > 1 && value->cols > 1 &&
-            att_judge_agrees(judge, index, turn(judge, value), false))
+            att_judge_agrees(judge, index, turn(judge, value), NULL))
             what = &exchanged;
         else if (is_shortened(numbers, value, true))
             what = &cut_off;
@@ -128,8 +128,8 @@ static bool find_factor(att_judge *judge, size_t index, const struct references 
 {
     for (size_t r = 0; r < references->count && !judge->out_of_memory; r++) {
         const att_matrix *value = references->items[r];
-        bool reversed = att_judge_agrees(judge, index, scale(judge, value, -1), false);
-        if (reversed || att_judge_agrees(judge, index, scale(judge, value, 100), false)) {
+        bool reversed = att_judge_agrees(judge, index, scale(judge, value, -1), NULL);
+        if (reversed || att_judge_agrees(judge, index, scale(judge, value, 100), NULL)) {
             name(mark, reversed ? &sign : &percent, 0);
             return true;
         }
@@ -139,29 +139,30 @@ static bool find_factor(att_judge *judge, size_t index, const struct references 
 
 /* ---- Slips of operations */
 
-/* The answers that are in place: all earlier ones, the wrong ones alone, or the slips named so far
- * instead, which are exact. */
-enum { SUBSTITUTIONS = 3 };
-
+/* Whether the slips explain the answer: with earlier answers in place, with none, or with the slips
+ * named so far instead, which are exact. `roughly`: with the rounding that earlier answers carry.
+ */
 static bool explains(att_judge *judge, size_t index, const att_slip_site *slips, size_t count,
-                     bool slack)
+                     bool roughly)
 {
-    size_t asks = judge->sheet->ask_count;
-    att_slip_site all[ATT_MAX_SITES + ATT_MAX_SLIPS];
-    bool wrong = memchr(judge->wrong, 1, asks) != NULL;
-    bool earlier = memchr(judge->earlier, 1, asks) != NULL;
+    const uint8_t *sets[ATT_MAX_SETS];
+    att_slip_site all[2 * ATT_MAX_SITES];
+    att_scene scenes[ATT_MAX_SETS + 2];
+    size_t scene_count = att_judge_sets(judge, sets);
     memcpy(all, slips, count * sizeof *slips);
     memcpy(all + count, judge->made, judge->made_count * sizeof *slips);
-    const att_scene scenes[SUBSTITUTIONS] = {
-        { .used = judge->wrong, .slips = slips, .slip_count = count },
-        { .used = judge->earlier, .slips = slips, .slip_count = count },
-        { .slips = all, .slip_count = count + judge->made_count },
-    };
-    const bool useful[SUBSTITUTIONS] = { true, earlier, wrong && judge->made_count > 0 };
-    for (size_t i = 0; i < SUBSTITUTIONS && !judge->out_of_memory; i++)
-        if (useful[i] &&
-            att_judge_agrees(judge, index, att_judge_value(judge, &scenes[i], index), slack))
+    for (size_t i = 0; i < scene_count; i++)
+        scenes[i] = (att_scene){ .used = sets[i], .slips = slips, .slip_count = count };
+    scenes[scene_count++] = (att_scene){ .slips = slips, .slip_count = count };
+    if (judge->made_count > 0)
+        scenes[scene_count++] =
+            (att_scene){ .slips = all, .slip_count = count + judge->made_count };
+    for (size_t i = 0; i < scene_count && !judge->out_of_memory; i++) {
+        const att_matrix *value = att_judge_value(judge, &scenes[i], index);
+        if (roughly ? att_judge_agrees_roughly(judge, &scenes[i], index, value)
+                    : att_judge_agrees(judge, index, value, NULL))
             return true;
+    }
     return false;
 }
 
@@ -178,9 +179,24 @@ static void accept(att_judge *judge, const att_slip_site *slips, size_t count, a
     }
 }
 
+/* Other slips that give the same numbers: later answers may show which of them was made. */
+static void find_others(att_judge *judge, size_t index, size_t from, bool roughly, att_mark *mark)
+{
+    const att_slip made = judge->sites[from].slip;
+    for (size_t i = 0; i < judge->site_count && !judge->out_of_memory; i++) {
+        const att_slip_site *site = &judge->sites[i];
+        if (site->slip <= made || judge->other_count == ATT_COUNT(judge->others) ||
+            !explains(judge, index, site, 1, roughly))
+            continue;
+        judge->others[judge->other_count++] = *site;
+        if (!mark->slips[mark->slip_count - 1].other)
+            mark->slips[mark->slip_count - 1].other = &operations[site->slip];
+    }
+}
+
 /* One slip at one operation, in the order of the table; or the same slip wherever it is possible.
  */
-static bool find_one(att_judge *judge, size_t index, bool slack, att_mark *mark)
+static bool find_one(att_judge *judge, size_t index, bool roughly, att_mark *mark)
 {
     for (att_slip slip = 0; slip < ATT_SLIPS; slip++) {
         att_slip_site same[ATT_MAX_SITES];
@@ -189,12 +205,13 @@ static bool find_one(att_judge *judge, size_t index, bool slack, att_mark *mark)
             if (judge->sites[i].slip != slip)
                 continue;
             same[count++] = judge->sites[i];
-            if (explains(judge, index, &judge->sites[i], 1, slack)) {
+            if (explains(judge, index, &judge->sites[i], 1, roughly)) {
                 accept(judge, &judge->sites[i], 1, mark);
+                find_others(judge, index, i, roughly, mark);
                 return true;
             }
         }
-        if (count > 1 && explains(judge, index, same, count, slack)) {
+        if (count > 1 && explains(judge, index, same, count, roughly)) {
             accept(judge, same, count, mark);
             return true;
         }
@@ -217,37 +234,52 @@ static bool find_two(att_judge *judge, size_t index, att_mark *mark)
     return false;
 }
 
-/* Every value rounded, or cut off, before it is used. */
+/* Every value rounded, or cut off, before it is used: the nearest of those that agree. */
 static bool find_early(att_judge *judge, size_t index, att_mark *mark)
 {
+    const att_slip_text *best = NULL;
+    double nearest = (double)INFINITY;
     for (int decimals = 3; decimals >= 0; decimals--)
-        for (int cut = 0; cut < 2 && !judge->out_of_memory; cut++) {
-            const att_scene scenes[2] = {
-                { .rounds = !cut, .cuts = cut, .decimals = decimals },
-                { .used = judge->earlier, .rounds = !cut, .cuts = cut, .decimals = decimals },
-            };
-            for (int i = 0; i < 2; i++)
-                if (att_judge_agrees(judge, index, att_judge_value(judge, &scenes[i], index),
-                                     false)) {
-                    name(mark, cut ? &cut_early : &rounded_early, 0);
-                    return true;
-                }
+        for (int way = 0; way < 4 && !judge->out_of_memory; way++) {
+            bool cut = way % 2 == 1;
+            const att_scene scene = { .used = way >= 2 ? judge->earlier : NULL,
+                                      .rounds = !cut,
+                                      .cuts = cut,
+                                      .decimals = decimals };
+            const att_matrix *value = att_judge_value(judge, &scene, index);
+            double distance = att_judge_distance(judge, index, value);
+            if (distance >= nearest || !att_judge_agrees(judge, index, value, NULL))
+                continue;
+            nearest = distance;
+            best = cut ? &cut_early : &rounded_early;
         }
-    return false;
+    if (best)
+        name(mark, best, 0);
+    return best != NULL;
 }
 
 void att_judge_find_slips(att_judge *judge, size_t index, att_mark *mark)
 {
     struct references references = { 0 };
-    const att_scene all = { .used = judge->earlier }, wrong = { .used = judge->wrong };
+    const uint8_t *sets[ATT_MAX_SETS];
+    size_t count = att_judge_sets(judge, sets);
     add_reference(&references, judge->sheet->asks[index]->value);
-    if (memchr(judge->earlier, 1, judge->sheet->ask_count)) {
-        add_reference(&references, att_judge_value(judge, &all, index));
-        add_reference(&references, att_judge_value(judge, &wrong, index));
+    for (size_t i = 0; i < count; i++) {
+        const att_scene scene = { .used = sets[i] };
+        add_reference(&references, att_judge_value(judge, &scene, index));
     }
-    if (find_form(judge, index, &references, mark) || find_one(judge, index, false, mark) ||
-        (judge->slack && find_one(judge, index, true, mark)) || find_early(judge, index, mark) ||
-        find_factor(judge, index, &references, mark))
+    const att_scene slipped = { .slips = judge->made, .slip_count = judge->made_count };
+    if (judge->made_count > 0)
+        add_reference(&references, att_judge_value(judge, &slipped, index));
+    if (find_form(judge, index, &references, mark)) {
+        judge->formal[index] = 1;
         return;
-    find_two(judge, index, mark);
+    }
+    if (find_one(judge, index, false, mark) || (count > 0 && find_one(judge, index, true, mark)) ||
+        find_early(judge, index, mark))
+        return;
+    if (find_factor(judge, index, &references, mark))
+        judge->formal[index] = 1;
+    else
+        find_two(judge, index, mark);
 }

@@ -142,7 +142,7 @@ static att_status find_scores(struct stage *stage, const att_matrix *products)
                 scores->data[i] = 0;
         head->scores = scores;
         stage->changed = true;
-        stage->masked_late = late;
+        stage->masked_late = late && !missing && !zero;
         if (missing || zero)
             head->allowed = NULL;
     }

@@ -135,7 +135,9 @@ static bool is_numeric(const struct text *text, size_t at, size_t end)
         size_t word = 0;
         while (i + word < end && isalpha((unsigned char)text->data[i + word]))
             word++;
-        bool known = word == 1 ||
+        bool exponent =
+            word == 1 && tolower(c) == 'e' && i > at && isdigit((unsigned char)text->data[i - 1]);
+        bool known = exponent || (word == 1 && c == 'x') ||
                      (word == 3 && (strncasecmp(text->data + i, "inf", 3) == 0 ||
                                     strncasecmp(text->data + i, "nan", 3) == 0)) ||
                      (word == 6 && strncasecmp(text->data + i, "masked", 6) == 0);
@@ -185,7 +187,7 @@ static size_t value_end(const struct text *text, size_t value, size_t end)
         if (!open && !(empty && open_value) && !is_numeric(text, next, stop) &&
             !(table && open_value))
             break;
-        if (!empty && !table && find_entry(text, next, stop, &other))
+        if (!empty && !(table && open_value) && find_entry(text, next, stop, &other))
             break;
         if (empty && !open_value && !open)
             break;

@@ -141,8 +141,9 @@ int64_t att_judge_agreement(const att_judge *judge, size_t index, const att_matr
         double most = fmax(4 * tolerance, 0.02 * att_pow(10, first));
         if (slack)
             tolerance += fmin(slack[i], most);
-        right += is_near(numbers->values[i], value->data[i], same_shape && is_masked(ask->value, i),
-                         tolerance);
+        bool masked =
+            (same_shape && is_masked(ask->value, i)) || value->data[i] == -(double)INFINITY;
+        right += is_near(numbers->values[i], value->data[i], masked, tolerance);
     }
     return right;
 }

@@ -179,19 +179,20 @@ static void accept(att_judge *judge, const att_slip_site *slips, size_t count, a
     }
 }
 
-/* Other slips that give the same numbers: later answers may show which of them was made. */
-static void find_others(att_judge *judge, size_t index, size_t from, bool roughly, att_mark *mark)
+/* Other slips that give the same numbers: later answers may show which of them was made. Returns
+ * the first of them, or NULL. */
+static const att_slip_text *find_others(att_judge *judge, size_t index, att_slip made, bool roughly)
 {
-    const att_slip made = judge->sites[from].slip;
+    const att_slip_text *first = NULL;
     for (size_t i = 0; i < judge->site_count && !judge->out_of_memory; i++) {
         const att_slip_site *site = &judge->sites[i];
         if (site->slip <= made || judge->other_count == ATT_COUNT(judge->others) ||
             !explains(judge, index, site, 1, roughly))
             continue;
         judge->others[judge->other_count++] = *site;
-        if (!mark->slips[mark->slip_count - 1].other)
-            mark->slips[mark->slip_count - 1].other = &operations[site->slip];
+        first = first ? first : &operations[site->slip];
     }
+    return first;
 }
 
 /* One slip at one operation, in the order of the table; or the same slip wherever it is possible.
@@ -206,8 +207,9 @@ static bool find_one(att_judge *judge, size_t index, bool roughly, att_mark *mar
                 continue;
             same[count++] = judge->sites[i];
             if (explains(judge, index, &judge->sites[i], 1, roughly)) {
+                const att_slip_text *other = find_others(judge, index, slip, roughly);
                 accept(judge, &judge->sites[i], 1, mark);
-                find_others(judge, index, i, roughly, mark);
+                mark->slips[mark->slip_count - 1].other = other;
                 return true;
             }
         }

@@ -15,8 +15,8 @@ typedef enum att_slip {
     ATT_SLIP_SCALE_NOT_ROOT,  /* divided by d instead of sqrt(d) */
     ATT_SLIP_SOFTMAX_COLUMNS, /* softmax over the columns instead of the rows */
     ATT_SLIP_EXP_ONLY,        /* exponents not divided by their sum */
-    ATT_SLIP_MASK_LATE,       /* the mask applied after the softmax */
     ATT_SLIP_MASK_MISSING,    /* no mask */
+    ATT_SLIP_MASK_LATE,       /* the mask applied after the softmax */
     ATT_SLIP_MASK_ZERO,       /* masked scores set to 0 instead of minus infinity */
     ATT_SLIP_NOT_TRANSPOSED,  /* a factor that should be transposed was not */
     ATT_SLIP_TRANSPOSED,      /* a factor transposed that should not be: rows and columns mixed */

@@ -256,8 +256,11 @@ static bool read_word(struct reader *reader, double sign)
         skip_option(reader);
         return true;
     }
-    if (is_word(reader, length, wrappers)) {
-        reader->at += length;
+    size_t whole = length;
+    while (digit(peek(reader, whole)))
+        whole++;
+    if (is_word(reader, whole, wrappers)) {
+        reader->at += whole;
         reader->at += peek(reader, 0) == '.';
         return true;
     }

@@ -196,7 +196,8 @@ const double *att_judge_slack(att_judge *judge, const att_scene *scene, size_t i
             double before = numbers->values[e];
             if (numbers->units[e] <= 0 || !isfinite(before) || runs++ >= MAX_RUNS)
                 continue;
-            numbers->values[e] += 0.5 * numbers->units[e];
+            double truth = judge->sheet->asks[j]->value->data[e];
+            numbers->values[e] = judge->wrong[j] ? before + 0.5 * numbers->units[e] : truth;
             const att_matrix *moved = att_judge_value(judge, scene, index);
             numbers->values[e] = before;
             bool same = moved && moved->rows == value->rows && moved->cols == value->cols;

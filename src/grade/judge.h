@@ -107,8 +107,9 @@ const att_matrix *att_judge_value(att_judge *judge, const att_scene *scene, size
 enum { ATT_MAX_SETS = 4 };
 size_t att_judge_sets(att_judge *judge, const uint8_t *out[ATT_MAX_SETS]);
 
-/* How far the answers of the scene, each rounded by up to half a unit of its last digit, may move
- * the value of ask `index`: [elements], in the judge's arena. NULL when memory is out. */
+/* How far rounding of the answers of the scene moves the value of ask `index`: of a right answer its
+ * distance from the truth, of a wrong one half a unit of its last digit. [elements], in the judge's
+ * arena. NULL when memory is out. */
 const double *att_judge_slack(att_judge *judge, const att_scene *scene, size_t index,
                               const att_matrix *value);
 

@@ -263,7 +263,8 @@ static att_status read_table(const struct text *text, size_t at, size_t end, int
                     (numbers->rows * numbers->cols == expected || header == 1);
     }
     att_string_free(&rows);
-    return status == ATT_OK ? ATT_OK : att_fail_memory(text->err);
+    bool memory = status == ATT_OK && (*read || *problem);
+    return memory ? ATT_OK : att_fail_memory(text->err);
 }
 
 /* The last value of "softmax(s) = 0.2626 ~ 0.26": the last piece between separators that is
@@ -289,6 +290,8 @@ static bool read_chain(const struct text *text, size_t at, size_t end, int64_t e
         if (att_answer_numbers(numbers, &text->out->arena, text->data + begin[i], to - begin[i],
                                expected, problem))
             return true;
+        if (!*problem)
+            return false; /* memory is out */
         first = first ? first : *problem;
     }
     *problem = first ? first : "expected numbers, found none";
@@ -312,6 +315,8 @@ static att_status read_entry(const struct text *text, const struct entry *entry,
         ATT_TRY(read_table(text, below, end, expected, &numbers, &read, &problem));
     if (!read)
         read = read_chain(text, entry->value, end, expected, &numbers, &problem);
+    if (!read && !problem)
+        return att_fail_memory(text->err);
     if (!read) {
         att_answer_set_problem(text->out, entry->ask, problem, line, text->cell);
         return ATT_OK;
@@ -368,6 +373,8 @@ static att_status read_misspelled(const struct text *text, size_t at, size_t end
         if (names[i] == near && text->out->items[i].state == ATT_ANSWER_MISSING) {
             text->out->note = att_arena_printf(&text->out->arena, "line %d: '%s' was read as %s",
                                                line, name, near);
+            if (!text->out->note)
+                return att_fail_memory(text->err);
             entry.ask = i;
             return read_entry(text, &entry, value_end(text, entry.value, end), line);
         }

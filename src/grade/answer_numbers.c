@@ -442,9 +442,11 @@ bool att_answer_numbers(att_numbers *out, att_arena *arena, const char *text, si
     commas.decimal_comma = true;
     *problem = NULL;
     bool as_points = read_all(&points, out);
-    if (as_points && out->rows * out->cols == expected)
-        return true;
+    if (points.out_of_memory || (as_points && out->rows * out->cols == expected))
+        return as_points;
     bool as_commas = memchr(text, ',', length) && read_all(&commas, &by_comma);
+    if (commas.out_of_memory)
+        return false;
     bool has_point = false;
     for (size_t i = 1; i + 1 < length; i++)
         has_point = has_point || (text[i] == '.' && digit(text[i - 1]) && digit(text[i + 1]));
@@ -453,6 +455,6 @@ bool att_answer_numbers(att_numbers *out, att_arena *arena, const char *text, si
         return true;
     }
     if (!as_points)
-        *problem = points.problem ? points.problem : "there is not enough memory to read it";
+        *problem = points.problem;
     return as_points;
 }

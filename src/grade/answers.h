@@ -61,7 +61,7 @@ void att_answers_free(att_answers *answers);
 att_status att_answer_text_simplify(att_string *out, const char *text, size_t length);
 
 /* Parses `length` bytes of simplified text as numbers, `expected` of them if possible. False: they
- * are no numbers, and *problem says why. */
+ * are no numbers, and *problem says why; NULL: memory is out. */
 bool att_answer_numbers(att_numbers *out, att_arena *arena, const char *text, size_t length,
                         int64_t expected, const char **problem);
 

@@ -498,6 +498,9 @@ static void note_variant(att_judge *judge)
             att_arena_printf(&judge->grading->arena, "the answers state variant %s", stated);
     else
         judge->grading->note = copy_text(judge, judge->answers->note);
+    judge->out_of_memory =
+        judge->out_of_memory || (stated && judge->sheet->random && !judge->grading->note &&
+                                 strcmp(stated, judge->variant) != 0);
 }
 
 static att_status judge_all(att_judge *judge)

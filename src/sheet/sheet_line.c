@@ -248,10 +248,9 @@ static att_status takes(const att_interpreter *interpreter, const att_sheet_line
 {
     size_t name = leading_name(rest);
     struct expression_trial trial;
-    if (follower == STRING_ALONE) {
-        *out = rest->length > 0 && rest->text[0] == '"';
+    *out = rest->length > 0 && rest->text[0] == '"'; /* of `ask`: the expression is missing */
+    if (follower == STRING_ALONE || (follower == EXPRESSION_AND_STRING && *out))
         return ATT_OK;
-    }
     if (follower == KNOWN_NAME) {
         *out = begins_known(interpreter, rest);
         return ATT_OK;
@@ -261,7 +260,8 @@ static att_status takes(const att_interpreter *interpreter, const att_sheet_line
         return ATT_OK;
     }
     ATT_TRY(try_expression(interpreter, rest, &trial));
-    *out = trial.quoted || (trial.intended && contains(rest, " points "));
+    *out = trial.quoted || (contains(rest, "\"") && begins_known(interpreter, rest)) ||
+           (trial.intended && (trial.fills_line || contains(rest, " points ")));
     return ATT_OK;
 }
 
@@ -478,6 +478,16 @@ static att_status reject_start(const att_interpreter *interpreter, const att_she
     return ATT_OK;
 }
 
+/* `load` and the keywords of exercises, which cannot be names either; or NULL. */
+static const char *reserved_word(const char *word, size_t length)
+{
+    for (size_t i = 0; i < ATT_COUNT(exercise_keywords); i++)
+        if (strlen(exercise_keywords[i].word) == length &&
+            memcmp(exercise_keywords[i].word, word, length) == 0)
+            return exercise_keywords[i].word;
+    return length == strlen("load") && memcmp(word, "load", length) == 0 ? "load" : NULL;
+}
+
 att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out)
 {
@@ -487,10 +497,9 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
     size_t name = leading_name(line);
     const struct keyword *keyword = find_keyword(line->text, name);
     if (name > 0 && is_assignment(line, name)) {
-        bool load = name == strlen("load") && memcmp(line->text, "load", name) == 0;
-        if (keyword || load)
-            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name",
-                             keyword ? keyword->word : "load");
+        const char *reserved = keyword ? keyword->word : reserved_word(line->text, name);
+        if (reserved)
+            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name", reserved);
         *out = att_run_assign;
         return reject_joined_keyword(interpreter, line, name);
     }

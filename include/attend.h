@@ -520,7 +520,8 @@ ATT_API size_t att_sheet_map_count(const att_sheet *sheet);
 ATT_API const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index);
 
 /* An exercise: a sheet with `ask` lines (docs/teaching.md). Its variants have other random numbers,
- * which depend on the sheet and the variant's name alone. From a file or from memory, as a sheet. */
+ * which depend on the sheet and the variant's name alone. From a file or from memory, as a sheet.
+ */
 typedef struct att_exercise att_exercise;
 ATT_API att_status att_exercise_load(att_exercise **out, const char *path, att_error *err);
 ATT_API att_status att_exercise_read(att_exercise **out, const char *text, size_t length,
@@ -532,8 +533,8 @@ ATT_API att_status att_exercise_render(att_string *out, const att_exercise *exer
                                        const att_render_options *options, att_error *err);
 
 /* The graded answers of one student, from a file or from its bytes: text, .npz or a notebook, of
- * which nothing is run. Answers that cannot be read as a whole earn no points; att_grading_problem()
- * says why (NULL: they were read). */
+ * which nothing is run. Answers that cannot be read as a whole earn no points;
+ * att_grading_problem() says why (NULL: they were read). */
 typedef struct att_grading att_grading;
 ATT_API att_status att_exercise_grade_file(att_grading **out, const att_exercise *exercise,
                                            const char *student, const char *variant,

@@ -12,7 +12,7 @@
 /* ---- .npz */
 
 /* An array of at most two dimensions, after leading ones of size 1. */
-static att_status read_array(att_answers *out, const att_sheet *sheet, size_t ask,
+static att_status read_array(att_student_answers *out, const att_sheet *sheet, size_t ask,
                              const att_tensor *tensor, att_error *err)
 {
     int first = 0;
@@ -21,8 +21,9 @@ static att_status read_array(att_answers *out, const att_sheet *sheet, size_t as
     int64_t count = att_tensor_count(tensor);
     bool small = tensor->rank - first <= 2 && count > 0 && count <= 1 << 20;
     if (!small) {
-        out->items[ask] = (att_answer){ .state = ATT_ANSWER_UNREADABLE,
-                                        .problem = "expected an array of one or two dimensions" };
+        out->items[ask] =
+            (att_student_answer){ .state = ATT_ANSWER_UNREADABLE,
+                                  .problem = "expected an array of one or two dimensions" };
         return ATT_OK;
     }
     att_numbers numbers = { .rows = 1, .cols = count, .flat = tensor->rank - first < 2 };
@@ -38,11 +39,12 @@ static att_status read_array(att_answers *out, const att_sheet *sheet, size_t as
     ATT_TRY(att_tensor_copy(&copy, tensor, ATT_F64, err));
     memcpy(numbers.values, copy.data, (size_t)count * sizeof(double));
     att_tensor_free(&copy);
-    return att_answers_set(out, sheet, ask, &numbers, 0, 0, err);
+    return att_student_answers_set(out, sheet, ask, &numbers, 0, 0, err);
 }
 
-att_status att_answers_read_npz(att_answers *out, const att_sheet *sheet, const void *bytes,
-                                size_t size, const char *name, att_error *err)
+att_status att_student_answers_read_npz(att_student_answers *out, const att_sheet *sheet,
+                                        const void *bytes, size_t size, const char *name,
+                                        att_error *err)
 {
     att_bundle *bundle;
     ATT_TRY(att_npz_read(&bundle, bytes, size, name, err));
@@ -85,7 +87,7 @@ static att_status put_outputs(att_string *out, const att_json *cell)
     return ATT_OK;
 }
 
-static att_status read_cell(att_answers *out, const att_sheet *sheet, const att_json *cell,
+static att_status read_cell(att_student_answers *out, const att_sheet *sheet, const att_json *cell,
                             int number, att_error *err)
 {
     att_string text = { 0 }, simple = { 0 };
@@ -97,14 +99,16 @@ static att_status read_cell(att_answers *out, const att_sheet *sheet, const att_
     if (status != ATT_OK)
         status = att_fail_memory(err);
     else if (simple.length > 0)
-        status = att_answers_read_text(out, sheet, simple.data, simple.length, 1, number, err);
+        status =
+            att_student_answers_read_text(out, sheet, simple.data, simple.length, 1, number, err);
     att_string_free(&text);
     att_string_free(&simple);
     return status;
 }
 
-att_status att_answers_read_notebook(att_answers *out, const att_sheet *sheet, const char *text,
-                                     size_t length, const char *name, att_error *err)
+att_status att_student_answers_read_notebook(att_student_answers *out, const att_sheet *sheet,
+                                             const char *text, size_t length, const char *name,
+                                             att_error *err)
 {
     att_json_doc doc;
     const att_json *cells;

@@ -13,7 +13,7 @@
 /* ---- Lines */
 
 struct text {
-    att_answers *out;
+    att_student_answers *out;
     const att_sheet *sheet;
     const char *data;
     size_t length;
@@ -323,8 +323,8 @@ static att_status read_entry(const struct text *text, const struct entry *entry,
     }
     return entry->element ? att_answer_set_element(text->out, text->sheet, entry->ask, entry->index,
                                                    &numbers, line, text->cell, text->err)
-                          : att_answers_set(text->out, text->sheet, entry->ask, &numbers, line,
-                                            text->cell, text->err);
+                          : att_student_answers_set(text->out, text->sheet, entry->ask, &numbers,
+                                                    line, text->cell, text->err);
 }
 
 /* ---- Other lines */
@@ -405,8 +405,9 @@ static att_status read_lines(const struct text *text, int line, bool misspelled)
     return ATT_OK;
 }
 
-att_status att_answers_read_text(att_answers *out, const att_sheet *sheet, const char *text,
-                                 size_t length, int line, int cell, att_error *err)
+att_status att_student_answers_read_text(att_student_answers *out, const att_sheet *sheet,
+                                         const char *text, size_t length, int line, int cell,
+                                         att_error *err)
 {
     const struct text lines = { out, sheet, text, length, cell, err };
     bool missing = false;

@@ -114,17 +114,18 @@ size_t att_answer_find_ask(const att_sheet *sheet, const char *text, size_t leng
 
 /* ---- Setting answers */
 
-att_status att_answers_set(att_answers *out, const att_sheet *sheet, size_t index,
-                           const att_numbers *numbers, int line, int cell, att_error *err)
+att_status att_student_answers_set(att_student_answers *out, const att_sheet *sheet, size_t index,
+                                   const att_numbers *numbers, int line, int cell, att_error *err)
 {
     const att_matrix *value = sheet->asks[index]->value;
-    att_answer *answer = &out->items[index];
+    att_student_answer *answer = &out->items[index];
     int64_t count = numbers->rows * numbers->cols;
     bool fits = count == value->rows * value->cols;
     bool same = numbers->rows == value->rows && numbers->cols == value->cols;
     bool vector = value->rows == 1 || value->cols == 1;
-    *answer =
-        (att_answer){ .state = ATT_ANSWER_READ, .numbers = *numbers, .line = line, .cell = cell };
+    *answer = (att_student_answer){
+        .state = ATT_ANSWER_READ, .numbers = *numbers, .line = line, .cell = cell
+    };
     answer->turned = fits && !same && !numbers->flat && vector && count > 1;
     if (fits && (same || vector || numbers->flat)) {
         answer->numbers.rows = value->rows;
@@ -139,11 +140,12 @@ att_status att_answers_set(att_answers *out, const att_sheet *sheet, size_t inde
 }
 
 /* A later answer replaces an earlier one, but what cannot be read replaces nothing. */
-void att_answer_set_problem(att_answers *out, size_t index, const char *problem, int line, int cell)
+void att_answer_set_problem(att_student_answers *out, size_t index, const char *problem, int line,
+                            int cell)
 {
-    att_answer *answer = &out->items[index];
+    att_student_answer *answer = &out->items[index];
     if (answer->state == ATT_ANSWER_MISSING || answer->state == ATT_ANSWER_UNREADABLE)
-        *answer = (att_answer){
+        *answer = (att_student_answer){
             .state = ATT_ANSWER_UNREADABLE, .problem = problem, .line = line, .cell = cell
         };
 }
@@ -190,7 +192,7 @@ bool att_answer_split_index(const char *text, size_t length, size_t *name, int64
 }
 
 /* Sets one element; the others stay blank until they are set. */
-att_status att_answer_set_element(att_answers *out, const att_sheet *sheet, size_t ask,
+att_status att_answer_set_element(att_student_answers *out, const att_sheet *sheet, size_t ask,
                                   const int64_t index[2], const att_numbers *numbers, int line,
                                   int cell, att_error *err)
 {
@@ -206,7 +208,7 @@ att_status att_answer_set_element(att_answers *out, const att_sheet *sheet, size
         att_answer_set_problem(out, ask, "an element that the answer does not have", line, cell);
         return ATT_OK;
     }
-    att_answer *answer = &out->items[ask];
+    att_student_answer *answer = &out->items[ask];
     if (answer->state != ATT_ANSWER_READ) {
         att_numbers blank = { .rows = value->rows, .cols = value->cols };
         blank.values = att_arena_alloc(&out->arena, (size_t)size, sizeof *blank.values);
@@ -215,7 +217,7 @@ att_status att_answer_set_element(att_answers *out, const att_sheet *sheet, size
             return att_fail_memory(err);
         for (int64_t i = 0; i < size; i++)
             blank.values[i] = (double)NAN;
-        ATT_TRY(att_answers_set(out, sheet, ask, &blank, line, cell, err));
+        ATT_TRY(att_student_answers_set(out, sheet, ask, &blank, line, cell, err));
     }
     memcpy(answer->numbers.values + place, numbers->values, (size_t)count * sizeof(double));
     memcpy(answer->numbers.units + place, numbers->units, (size_t)count * sizeof(double));
@@ -224,7 +226,7 @@ att_status att_answer_set_element(att_answers *out, const att_sheet *sheet, size
 
 /* ---- Files */
 
-static att_status read_plain(att_answers *out, const att_sheet *sheet, const char *text,
+static att_status read_plain(att_student_answers *out, const att_sheet *sheet, const char *text,
                              size_t length, const char *name, att_error *err)
 {
     bool wide =
@@ -238,7 +240,7 @@ static att_status read_plain(att_answers *out, const att_sheet *sheet, const cha
     if (status != ATT_OK)
         status = att_fail_memory(err);
     else if (simple.length > 0)
-        status = att_answers_read_text(out, sheet, simple.data, simple.length, 1, 0, err);
+        status = att_student_answers_read_text(out, sheet, simple.data, simple.length, 1, 0, err);
     att_string_free(&simple);
     return status;
 }
@@ -251,10 +253,11 @@ static bool is_notebook(const char *text, size_t length)
     return at < length && text[at] == '{' && memmem(text, length, "\"cells\"", 7) != NULL;
 }
 
-att_status att_answers_read(att_answers *out, const att_sheet *sheet, const void *bytes,
-                            size_t size, const char *name, att_error *err)
+att_status att_student_answers_read(att_student_answers *out, const att_sheet *sheet,
+                                    const void *bytes, size_t size, const char *name,
+                                    att_error *err)
 {
-    *out = (att_answers){ .count = sheet->ask_count };
+    *out = (att_student_answers){ .count = sheet->ask_count };
     if (size > ATT_MAX_ANSWERS)
         return att_fail(err, ATT_BAD_INPUT, name,
                         "the answers have %zu bytes, more than the limit of %zu", size,
@@ -265,14 +268,14 @@ att_status att_answers_read(att_answers *out, const att_sheet *sheet, const void
         return att_fail_memory(err);
     att_file_format format = att_file_format_detect(bytes, size);
     if (format == ATT_FILE_ZIP)
-        return att_answers_read_npz(out, sheet, bytes, size, name, err);
+        return att_student_answers_read_npz(out, sheet, bytes, size, name, err);
     if (is_notebook(bytes, size))
-        return att_answers_read_notebook(out, sheet, bytes, size, name, err);
+        return att_student_answers_read_notebook(out, sheet, bytes, size, name, err);
     return read_plain(out, sheet, bytes, size, name, err);
 }
 
-void att_answers_free(att_answers *answers)
+void att_student_answers_free(att_student_answers *answers)
 {
     att_arena_free(&answers->arena);
-    *answers = (att_answers){ 0 };
+    *answers = (att_student_answers){ 0 };
 }

@@ -28,29 +28,30 @@ typedef enum att_answer_state {
     ATT_ANSWER_UNREADABLE, /* `problem` */
 } att_answer_state;
 
-typedef struct att_answer {
+typedef struct att_student_answer {
     att_answer_state state;
     att_numbers numbers;
     bool turned;         /* a row written as a column, or the other way round */
     int line;            /* in the file, or in cell `cell` of a notebook; 0: none */
     int cell;            /* from 1; 0: no notebook */
     const char *problem; /* one sentence */
-} att_answer;
+} att_student_answer;
 
-typedef struct att_answers {
+typedef struct att_student_answers {
     att_arena arena;
-    att_answer *items; /* [count], one per ask */
+    att_student_answer *items; /* [count], one per ask */
     size_t count;
     const char *variant; /* that the file states, or NULL */
     const char *note;    /* a name that was read as another one, or NULL */
-} att_answers;
+} att_student_answers;
 
 /* Reads the answers to the asks of `sheet`; `name` is the file in errors. A line that cannot be
  * read is the problem of one answer; bytes that are no answers at all are ATT_BAD_INPUT. Release
- * with att_answers_free(), also after a failure. */
-att_status att_answers_read(att_answers *out, const att_sheet *sheet, const void *bytes,
-                            size_t size, const char *name, att_error *err);
-void att_answers_free(att_answers *answers);
+ * with att_student_answers_free(), also after a failure. */
+att_status att_student_answers_read(att_student_answers *out, const att_sheet *sheet,
+                                    const void *bytes, size_t size, const char *name,
+                                    att_error *err);
+void att_student_answers_free(att_student_answers *answers);
 
 /* ---- Between the files */
 
@@ -66,12 +67,13 @@ bool att_answer_numbers(att_numbers *out, att_arena *arena, const char *text, si
                         int64_t expected, const char **problem);
 
 /* Reads simplified text; lines count from `line`, in the notebook's cell `cell`. */
-att_status att_answers_read_text(att_answers *out, const att_sheet *sheet, const char *text,
-                                 size_t length, int line, int cell, att_error *err);
+att_status att_student_answers_read_text(att_student_answers *out, const att_sheet *sheet,
+                                         const char *text, size_t length, int line, int cell,
+                                         att_error *err);
 
 /* Gives ask `index` these numbers, in the shape that is asked for if they have it. */
-att_status att_answers_set(att_answers *out, const att_sheet *sheet, size_t index,
-                           const att_numbers *numbers, int line, int cell, att_error *err);
+att_status att_student_answers_set(att_student_answers *out, const att_sheet *sheet, size_t index,
+                                   const att_numbers *numbers, int line, int cell, att_error *err);
 
 /* The ask that a name means: its name, its part, its description, its number. SIZE_MAX: none. */
 size_t att_answer_find_ask(const att_sheet *sheet, const char *text, size_t length);
@@ -84,20 +86,22 @@ size_t att_answer_ask_number(const char *text, size_t length);
 bool att_answer_split_index(const char *text, size_t length, size_t *name, int64_t index[2]);
 
 /* States why the answer cannot be read, unless there is one that can. */
-void att_answer_set_problem(att_answers *out, size_t index, const char *problem, int line,
+void att_answer_set_problem(att_student_answers *out, size_t index, const char *problem, int line,
                             int cell);
 
 /* Sets one element or row of the answer; the others stay blank until they are set. */
-att_status att_answer_set_element(att_answers *out, const att_sheet *sheet, size_t ask,
+att_status att_answer_set_element(att_student_answers *out, const att_sheet *sheet, size_t ask,
                                   const int64_t index[2], const att_numbers *numbers, int line,
                                   int cell, att_error *err);
 
 /* Compares names as people write them: letters and digits alone, in any case. */
 bool att_answer_same_name(const char *a, size_t a_length, const char *b, size_t b_length);
 
-att_status att_answers_read_npz(att_answers *out, const att_sheet *sheet, const void *bytes,
-                                size_t size, const char *name, att_error *err);
-att_status att_answers_read_notebook(att_answers *out, const att_sheet *sheet, const char *text,
-                                     size_t length, const char *name, att_error *err);
+att_status att_student_answers_read_npz(att_student_answers *out, const att_sheet *sheet,
+                                        const void *bytes, size_t size, const char *name,
+                                        att_error *err);
+att_status att_student_answers_read_notebook(att_student_answers *out, const att_sheet *sheet,
+                                             const char *text, size_t length, const char *name,
+                                             att_error *err);
 
 #endif

@@ -59,7 +59,7 @@ static att_status substitute(att_judge *judge, size_t index, att_substitute *out
     return ATT_OK;
 }
 
-const att_matrix *att_judge_value(att_judge *judge, const att_scene *scene, size_t index)
+const att_matrix *att_judge_value(att_judge *judge, const att_grade_scene *scene, size_t index)
 {
     size_t asks = judge->sheet->ask_count, count = 0;
     att_substitute *rows = att_arena_alloc(judge->arena, asks, sizeof *rows);
@@ -182,7 +182,7 @@ static bool is_trivial(const double *values, int64_t count)
     return equal || zero;
 }
 
-const double *att_judge_slack(att_judge *judge, const att_scene *scene, size_t index,
+const double *att_judge_slack(att_judge *judge, const att_grade_scene *scene, size_t index,
                               const att_matrix *value)
 {
     enum { MAX_RUNS = 120 };
@@ -219,7 +219,7 @@ static bool is_rough(att_judge *judge, size_t index, const att_matrix *value)
     return most && att_judge_agrees(judge, index, value, most);
 }
 
-bool att_judge_agrees_roughly(att_judge *judge, const att_scene *scene, size_t index,
+bool att_judge_agrees_roughly(att_judge *judge, const att_grade_scene *scene, size_t index,
                               const att_matrix *value)
 {
     const att_numbers *numbers = &judge->answers->items[index].numbers;
@@ -262,7 +262,7 @@ static void find_carried(att_judge *judge, size_t index, const uint8_t *used,
             continue;
         memcpy(without, used, asks);
         without[j] = 0;
-        const att_scene scene = { .used = without };
+        const att_grade_scene scene = { .used = without };
         carried[j] = !same_numbers(att_judge_value(judge, &scene, index), value);
     }
     for (size_t j = index; j-- > 0 && !any(carried, asks);)
@@ -341,7 +341,7 @@ static bool follows(att_judge *judge, size_t index, att_mark *mark)
     const att_matrix *truth = judge->sheet->asks[index]->value;
     bool depends = false;
     for (size_t i = 0; i < count; i++) {
-        const att_scene scene = { .used = sets[i] };
+        const att_grade_scene scene = { .used = sets[i] };
         values[i] = att_judge_value(judge, &scene, index);
         depends = depends || (values[i] && !same_numbers(values[i], truth));
         if (!att_judge_agrees(judge, index, values[i], NULL))
@@ -349,11 +349,11 @@ static bool follows(att_judge *judge, size_t index, att_mark *mark)
         accept(judge, index, sets[i], values[i], mark);
         return true;
     }
-    const att_scene slipped = { .slips = judge->made, .slip_count = judge->made_count };
+    const att_grade_scene slipped = { .slips = judge->made, .slip_count = judge->made_count };
     const att_matrix *again =
         depends && judge->made_count ? att_judge_value(judge, &slipped, index) : NULL;
     for (size_t i = 0; depends && i < judge->other_count; i++) {
-        const att_scene instead = { .slips = &judge->others[i], .slip_count = 1 };
+        const att_grade_scene instead = { .slips = &judge->others[i], .slip_count = 1 };
         if (!att_judge_agrees(judge, index, again, NULL))
             again = att_judge_value(judge, &instead, index);
     }
@@ -362,7 +362,7 @@ static bool follows(att_judge *judge, size_t index, att_mark *mark)
         return true;
     }
     for (size_t i = 0; i < count; i++) {
-        const att_scene scene = { .used = sets[i] };
+        const att_grade_scene scene = { .used = sets[i] };
         if (!att_judge_agrees_roughly(judge, &scene, index, values[i]))
             continue;
         accept(judge, index, sets[i], values[i], mark);
@@ -391,7 +391,7 @@ static void set_points(const att_ask *ask, att_mark *mark)
 static void judge_answer(att_judge *judge, size_t index, att_mark *mark)
 {
     const att_ask *ask = judge->sheet->asks[index];
-    const att_answer *answer = &judge->answers->items[index];
+    const att_student_answer *answer = &judge->answers->items[index];
     mark->line = answer->line;
     mark->cell = answer->cell;
     mark->turned = answer->turned;
@@ -545,9 +545,10 @@ static att_status start(att_judge *judge, const char *student)
 /* Reads the answers and judges them; answers that cannot be read are the grading's problem. */
 static att_status read_and_judge(att_judge *judge, const void *bytes, size_t size, const char *name)
 {
-    att_answers answers;
+    att_student_answers answers;
     att_error problem = { 0 };
-    att_status status = att_answers_read(&answers, judge->sheet, bytes, size, name, &problem);
+    att_status status =
+        att_student_answers_read(&answers, judge->sheet, bytes, size, name, &problem);
     judge->answers = &answers;
     if (status == ATT_OK)
         status = judge_all(judge);
@@ -557,7 +558,7 @@ static att_status read_and_judge(att_judge *judge, const void *bytes, size_t siz
     } else if (judge->err) {
         *judge->err = problem;
     }
-    att_answers_free(&answers);
+    att_student_answers_free(&answers);
     return status;
 }
 

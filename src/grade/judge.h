@@ -68,13 +68,13 @@ struct att_grading {
 /* ---- Between judge.c and slips.c */
 
 /* A way to compute the sheet: which answers are substituted, and which slips are made. */
-typedef struct att_scene {
+typedef struct att_grade_scene {
     const uint8_t *used; /* [asks]; NULL: none */
     const att_slip_site *slips;
     size_t slip_count;
     bool rounds, cuts;
     int decimals;
-} att_scene;
+} att_grade_scene;
 
 enum { ATT_MAX_SITES = 96 };
 
@@ -82,7 +82,7 @@ typedef struct att_judge {
     const att_exercise *exercise;
     const char *variant;
     const att_sheet *sheet; /* the truth */
-    const att_answers *answers;
+    const att_student_answers *answers;
     att_grading *grading;
     att_arena *arena; /* for values of this student */
     uint8_t *earlier; /* [asks] answers before the current one that can be carried */
@@ -99,7 +99,7 @@ typedef struct att_judge {
 } att_judge;
 
 /* The value of ask `index` in the scene; NULL if the scene cannot compute it. */
-const att_matrix *att_judge_value(att_judge *judge, const att_scene *scene, size_t index);
+const att_matrix *att_judge_value(att_judge *judge, const att_grade_scene *scene, size_t index);
 
 /* Which of the earlier answers the student went on with: all; the wrong ones, with the right ones
  * in full precision; the same without those that are wrong in form alone. Each set is [asks]; empty
@@ -107,10 +107,10 @@ const att_matrix *att_judge_value(att_judge *judge, const att_scene *scene, size
 enum { ATT_MAX_SETS = 4 };
 size_t att_judge_sets(att_judge *judge, const uint8_t *out[ATT_MAX_SETS]);
 
-/* How far rounding of the answers of the scene moves the value of ask `index`: of a right answer its
- * distance from the truth, of a wrong one half a unit of its last digit. [elements], in the judge's
- * arena. NULL when memory is out. */
-const double *att_judge_slack(att_judge *judge, const att_scene *scene, size_t index,
+/* How far rounding of the answers of the scene moves the value of ask `index`: of a right answer
+ * its distance from the truth, of a wrong one half a unit of its last digit. [elements], in the
+ * judge's arena. NULL when memory is out. */
+const double *att_judge_slack(att_judge *judge, const att_grade_scene *scene, size_t index,
                               const att_matrix *value);
 
 /* Counts the elements of the answer that agree with `value`; -1 if the shapes differ. `slack` is
@@ -124,7 +124,7 @@ bool att_judge_agrees(const att_judge *judge, size_t index, const att_matrix *va
 double att_judge_distance(const att_judge *judge, size_t index, const att_matrix *value);
 
 /* The same, also with the rounding that is carried if the value is near. */
-bool att_judge_agrees_roughly(att_judge *judge, const att_scene *scene, size_t index,
+bool att_judge_agrees_roughly(att_judge *judge, const att_grade_scene *scene, size_t index,
                               const att_matrix *value);
 
 /* Names the slips that explain a wrong answer, if known ones do. */

@@ -147,16 +147,16 @@ static bool explains(att_judge *judge, size_t index, const att_slip_site *slips,
 {
     const uint8_t *sets[ATT_MAX_SETS];
     att_slip_site all[2 * ATT_MAX_SITES];
-    att_scene scenes[ATT_MAX_SETS + 2];
+    att_grade_scene scenes[ATT_MAX_SETS + 2];
     size_t scene_count = att_judge_sets(judge, sets);
     memcpy(all, slips, count * sizeof *slips);
     memcpy(all + count, judge->made, judge->made_count * sizeof *slips);
     for (size_t i = 0; i < scene_count; i++)
-        scenes[i] = (att_scene){ .used = sets[i], .slips = slips, .slip_count = count };
-    scenes[scene_count++] = (att_scene){ .slips = slips, .slip_count = count };
+        scenes[i] = (att_grade_scene){ .used = sets[i], .slips = slips, .slip_count = count };
+    scenes[scene_count++] = (att_grade_scene){ .slips = slips, .slip_count = count };
     if (judge->made_count > 0)
         scenes[scene_count++] =
-            (att_scene){ .slips = all, .slip_count = count + judge->made_count };
+            (att_grade_scene){ .slips = all, .slip_count = count + judge->made_count };
     for (size_t i = 0; i < scene_count && !judge->out_of_memory; i++) {
         const att_matrix *value = att_judge_value(judge, &scenes[i], index);
         if (roughly ? att_judge_agrees_roughly(judge, &scenes[i], index, value)
@@ -244,10 +244,10 @@ static bool find_early(att_judge *judge, size_t index, att_mark *mark)
     for (int decimals = 3; decimals >= 0; decimals--)
         for (int way = 0; way < 4 && !judge->out_of_memory; way++) {
             bool cut = way % 2 == 1;
-            const att_scene scene = { .used = way >= 2 ? judge->earlier : NULL,
-                                      .rounds = !cut,
-                                      .cuts = cut,
-                                      .decimals = decimals };
+            const att_grade_scene scene = { .used = way >= 2 ? judge->earlier : NULL,
+                                            .rounds = !cut,
+                                            .cuts = cut,
+                                            .decimals = decimals };
             const att_matrix *value = att_judge_value(judge, &scene, index);
             double distance = att_judge_distance(judge, index, value);
             if (distance >= nearest || !att_judge_agrees(judge, index, value, NULL))
@@ -267,10 +267,10 @@ void att_judge_find_slips(att_judge *judge, size_t index, att_mark *mark)
     size_t count = att_judge_sets(judge, sets);
     add_reference(&references, judge->sheet->asks[index]->value);
     for (size_t i = 0; i < count; i++) {
-        const att_scene scene = { .used = sets[i] };
+        const att_grade_scene scene = { .used = sets[i] };
         add_reference(&references, att_judge_value(judge, &scene, index));
     }
-    const att_scene slipped = { .slips = judge->made, .slip_count = judge->made_count };
+    const att_grade_scene slipped = { .slips = judge->made, .slip_count = judge->made_count };
     if (judge->made_count > 0)
         add_reference(&references, att_judge_value(judge, &slipped, index));
     if (find_form(judge, index, &references, mark)) {

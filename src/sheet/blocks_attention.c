@@ -298,8 +298,8 @@ static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads
     att_argument w, joined = { .matrix = all, .name = "heads" };
     att_calculations calculations = { 0 };
     ATT_TRY(att_argument_get(call, ROLES + 1, "W_O", &w));
-    if (call->scenario && (layer->columns ? w.matrix->cols != all->rows
-                                          : w.matrix->rows != all->cols))
+    if (call->scenario &&
+        (layer->columns ? w.matrix->cols != all->rows : w.matrix->rows != all->cols))
         return ATT_OK; /* heads that were added, not concatenated */
     ATT_TRY(att_argument_check_linear(layer, &joined, &w));
     const att_expr *mapping = att_sheet_layer_linear_formula(

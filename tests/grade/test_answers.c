@@ -18,13 +18,13 @@ static const char sheet_text[] = "r = [1 2 3]\nm = [1 2; 3 4]\nx = 5\n"
                                  "ask r \"the row\"\nask m \"a matrix\"\nask x \"the number\"\n";
 enum { ROW, MATRIX, NUMBER };
 
-static att_answers read(att_sheet **sheet, const void *bytes, size_t size)
+static att_student_answers read(att_sheet **sheet, const void *bytes, size_t size)
 {
-    att_answers answers;
+    att_student_answers answers;
     att_error err = { 0 };
     assert_int_equal(att_sheet_read(sheet, sheet_text, strlen(sheet_text), "sheet.att", ".", &err),
                      ATT_OK);
-    att_status status = att_answers_read(&answers, *sheet, bytes, size, "answers", &err);
+    att_status status = att_student_answers_read(&answers, *sheet, bytes, size, "answers", &err);
     if (status != ATT_OK)
         fail_msg("%s", err.message);
     return answers;
@@ -91,8 +91,8 @@ static void numbers_are_read_as_people_write_them(void **state)
     (void)state;
     for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_sheet *sheet;
-        att_answers answers = read(&sheet, rows[i].text, strlen(rows[i].text));
-        const att_answer *answer = &answers.items[ROW];
+        att_student_answers answers = read(&sheet, rows[i].text, strlen(rows[i].text));
+        const att_student_answer *answer = &answers.items[ROW];
         bool expected = rows[i].values[0] != 0; /* all zero: not read */
         if ((answer->state == ATT_ANSWER_READ && !isnan(answer->numbers.values[0])) != expected)
             fail_msg("%s: state %d, %s", rows[i].text, (int)answer->state,
@@ -100,7 +100,7 @@ static void numbers_are_read_as_people_write_them(void **state)
         for (int j = 0; expected && j < 3; j++)
             if (fabs(answer->numbers.values[j] - rows[i].values[j]) > 1e-12)
                 fail_msg("%s: number %d is %g", rows[i].text, j + 1, answer->numbers.values[j]);
-        att_answers_free(&answers);
+        att_student_answers_free(&answers);
         att_sheet_free(sheet);
     }
 }
@@ -129,14 +129,14 @@ static void matrices_are_read_row_by_row(void **state)
     (void)state;
     for (size_t i = 0; i < ATT_COUNT(matrices); i++) {
         att_sheet *sheet;
-        att_answers answers = read(&sheet, matrices[i], strlen(matrices[i]));
-        const att_answer *answer = &answers.items[MATRIX];
+        att_student_answers answers = read(&sheet, matrices[i], strlen(matrices[i]));
+        const att_student_answer *answer = &answers.items[MATRIX];
         if (answer->state != ATT_ANSWER_READ)
             fail_msg("%s: %s", matrices[i], answer->problem ? answer->problem : "not found");
         for (int j = 0; j < 4; j++)
             if (answer->numbers.values[j] != j + 1)
                 fail_msg("%s: number %d is %g", matrices[i], j + 1, answer->numbers.values[j]);
-        att_answers_free(&answers);
+        att_student_answers_free(&answers);
         att_sheet_free(sheet);
     }
 }
@@ -161,13 +161,13 @@ static void what_is_no_number_is_named(void **state)
     (void)state;
     for (size_t i = 0; i < ATT_COUNT(problems); i++) {
         att_sheet *sheet;
-        att_answers answers = read(&sheet, problems[i].text, strlen(problems[i].text));
-        const att_answer *answer = &answers.items[NUMBER];
+        att_student_answers answers = read(&sheet, problems[i].text, strlen(problems[i].text));
+        const att_student_answer *answer = &answers.items[NUMBER];
         if (answer->state != ATT_ANSWER_UNREADABLE || !strstr(answer->problem, problems[i].problem))
             fail_msg("%s: state %d, %s", problems[i].text, (int)answer->state,
                      answer->problem ? answer->problem : "");
         assert_int_equal(answer->line, 1);
-        att_answers_free(&answers);
+        att_student_answers_free(&answers);
         att_sheet_free(sheet);
     }
 }
@@ -183,10 +183,10 @@ static void the_unit_of_the_last_digit_is_known(void **state)
                   { "x = 26%", 0.01 },    { "x = 1/3", 0 } };
     for (size_t i = 0; i < ATT_COUNT(units); i++) {
         att_sheet *sheet;
-        att_answers answers = read(&sheet, units[i].text, strlen(units[i].text));
+        att_student_answers answers = read(&sheet, units[i].text, strlen(units[i].text));
         if (fabs(answers.items[NUMBER].numbers.units[0] - units[i].unit) > 1e-12)
             fail_msg("%s: unit %g", units[i].text, answers.items[NUMBER].numbers.units[0]);
-        att_answers_free(&answers);
+        att_student_answers_free(&answers);
         att_sheet_free(sheet);
     }
 }
@@ -201,28 +201,28 @@ static void a_notebook_is_read_cell_by_cell_without_running_it(void **state)
         "4]]\\n\"]},"
         "{\"data\": {\"text/plain\": \"r = array([1, 2, 3])\"}}]}]}";
     att_sheet *sheet;
-    att_answers answers = read(&sheet, notebook, strlen(notebook));
+    att_student_answers answers = read(&sheet, notebook, strlen(notebook));
     assert_int_equal(answers.items[ROW].state, ATT_ANSWER_READ);
     assert_int_equal(answers.items[ROW].cell, 2);
     assert_true(answers.items[ROW].numbers.values[2] == 3);
     assert_true(answers.items[MATRIX].numbers.values[3] == 4);
     assert_true(answers.items[NUMBER].numbers.values[0] == 5.5);
-    att_answers_free(&answers);
+    att_student_answers_free(&answers);
     att_sheet_free(sheet);
 }
 
 static void refuse(const void *bytes, size_t size, const char *why)
 {
     att_sheet *sheet;
-    att_answers answers;
+    att_student_answers answers;
     att_error err = { 0 };
     assert_int_equal(att_sheet_read(&sheet, sheet_text, strlen(sheet_text), "sheet.att", ".", &err),
                      ATT_OK);
-    assert_int_equal(att_answers_read(&answers, sheet, bytes, size, "answers", &err),
+    assert_int_equal(att_student_answers_read(&answers, sheet, bytes, size, "answers", &err),
                      ATT_BAD_INPUT);
     if (!strstr(err.message, why))
         fail_msg("%s", err.message);
-    att_answers_free(&answers);
+    att_student_answers_free(&answers);
     att_sheet_free(sheet);
 }
 
@@ -247,9 +247,9 @@ static void deep_nesting_is_a_problem_of_one_answer(void **state)
     assert_int_equal(att_string_puts(&text, "r = "), ATT_OK);
     assert_int_equal(att_string_repeat(&text, "[", 200000), ATT_OK);
     assert_int_equal(att_string_puts(&text, "\nm = 1 2\n3 4"), ATT_OK);
-    att_answers answers = read(&sheet, text.data, text.length);
+    att_student_answers answers = read(&sheet, text.data, text.length);
     assert_int_equal(answers.items[ROW].state, ATT_ANSWER_UNREADABLE);
-    att_answers_free(&answers);
+    att_student_answers_free(&answers);
     att_sheet_free(sheet);
     att_string_free(&text);
 }
@@ -259,10 +259,10 @@ static void escape_sequences_do_not_reach_a_message(void **state)
     (void)state;
     static const char text[] = "x = \x1b[31mred\x07\n";
     att_sheet *sheet;
-    att_answers answers = read(&sheet, text, strlen(text));
+    att_student_answers answers = read(&sheet, text, strlen(text));
     assert_int_equal(answers.items[NUMBER].state, ATT_ANSWER_UNREADABLE);
     assert_null(strpbrk(answers.items[NUMBER].problem, "\x1b\x07"));
-    att_answers_free(&answers);
+    att_student_answers_free(&answers);
     att_sheet_free(sheet);
 }
 

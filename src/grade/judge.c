@@ -1,15 +1,14 @@
-/* Judges the answers of a student, one after the other. */
+/* The verdict on one answer: right by the truth, right by what follows from earlier answers, wrong.
+ */
 #include "grade/judge.h"
 
-#include "base/alloc.h"
-#include "base/file.h"
 #include "base/math.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-const char *att_verdict_name(att_verdict verdict)
+const char *att_grade_verdict_name(att_grade_verdict verdict)
 {
     static const char *const names[] = {
         [ATT_VERDICT_RIGHT] = "right",       [ATT_VERDICT_FOLLOWS] = "follows",
@@ -21,7 +20,7 @@ const char *att_verdict_name(att_verdict verdict)
 
 /* ---- Values */
 
-static const att_matrix *keep(att_judge *judge, const att_matrix *from)
+static const att_matrix *keep(att_grader *judge, const att_matrix *from)
 {
     att_matrix *to = att_matrix_new(judge->arena, from->rows, from->cols);
     if (!to) {
@@ -39,7 +38,7 @@ static bool is_masked(const att_matrix *truth, int64_t i)
 }
 
 /* The numbers of an answer in place of computed ones. */
-static att_status substitute(att_judge *judge, size_t index, att_substitute *out)
+static att_status substitute(att_grader *judge, size_t index, att_substitute *out)
 {
     const att_ask *ask = judge->sheet->asks[index];
     const att_numbers *numbers = &judge->answers->items[index].numbers;
@@ -59,7 +58,7 @@ static att_status substitute(att_judge *judge, size_t index, att_substitute *out
     return ATT_OK;
 }
 
-const att_matrix *att_judge_value(att_judge *judge, const att_grade_scene *scene, size_t index)
+const att_matrix *att_grader_value(att_grader *judge, const att_grade_scene *scene, size_t index)
 {
     size_t asks = judge->sheet->ask_count, count = 0;
     att_substitute *rows = att_arena_alloc(judge->arena, asks, sizeof *rows);
@@ -126,8 +125,8 @@ static bool is_near(double x, double expected, bool masked, double tolerance)
     return fabs(x - expected) <= tolerance + slack;
 }
 
-int64_t att_judge_agreement(const att_judge *judge, size_t index, const att_matrix *value,
-                            const double *slack)
+int64_t att_grader_agreement(const att_grader *judge, size_t index, const att_matrix *value,
+                             const double *slack)
 {
     const att_ask *ask = judge->sheet->asks[index];
     const att_numbers *numbers = &judge->answers->items[index].numbers;
@@ -148,14 +147,14 @@ int64_t att_judge_agreement(const att_judge *judge, size_t index, const att_matr
     return right;
 }
 
-bool att_judge_agrees(const att_judge *judge, size_t index, const att_matrix *value,
-                      const double *slack)
+bool att_grader_agrees(const att_grader *judge, size_t index, const att_matrix *value,
+                       const double *slack)
 {
     const att_numbers *numbers = &judge->answers->items[index].numbers;
-    return att_judge_agreement(judge, index, value, slack) == numbers->rows * numbers->cols;
+    return att_grader_agreement(judge, index, value, slack) == numbers->rows * numbers->cols;
 }
 
-double att_judge_distance(const att_judge *judge, size_t index, const att_matrix *value)
+double att_grader_distance(const att_grader *judge, size_t index, const att_matrix *value)
 {
     const att_numbers *numbers = &judge->answers->items[index].numbers;
     double most = 0;
@@ -182,8 +181,8 @@ static bool is_trivial(const double *values, int64_t count)
     return equal || zero;
 }
 
-const double *att_judge_slack(att_judge *judge, const att_grade_scene *scene, size_t index,
-                              const att_matrix *value)
+const double *att_grader_slack(att_grader *judge, const att_grade_scene *scene, size_t index,
+                               const att_matrix *value)
 {
     enum { MAX_RUNS = 120 };
     int runs = 0;
@@ -198,7 +197,7 @@ const double *att_judge_slack(att_judge *judge, const att_grade_scene *scene, si
                 continue;
             double truth = judge->sheet->asks[j]->value->data[e];
             numbers->values[e] = judge->wrong[j] ? before + 0.5 * numbers->units[e] : truth;
-            const att_matrix *moved = att_judge_value(judge, scene, index);
+            const att_matrix *moved = att_grader_value(judge, scene, index);
             numbers->values[e] = before;
             bool same = moved && moved->rows == value->rows && moved->cols == value->cols;
             for (int64_t i = 0; same && i < value->rows * value->cols; i++)
@@ -210,23 +209,23 @@ const double *att_judge_slack(att_judge *judge, const att_grade_scene *scene, si
 }
 
 /* Whether the answer is near enough for rounding to explain the rest. */
-static bool is_rough(att_judge *judge, size_t index, const att_matrix *value)
+static bool is_rough(att_grader *judge, size_t index, const att_matrix *value)
 {
     double *most = att_arena_alloc(judge->arena, (size_t)(value->rows * value->cols), sizeof *most);
     judge->out_of_memory = judge->out_of_memory || !most;
     for (int64_t i = 0; most && i < value->rows * value->cols; i++)
         most[i] = (double)INFINITY;
-    return most && att_judge_agrees(judge, index, value, most);
+    return most && att_grader_agrees(judge, index, value, most);
 }
 
-bool att_judge_agrees_roughly(att_judge *judge, const att_grade_scene *scene, size_t index,
-                              const att_matrix *value)
+bool att_grader_agrees_roughly(att_grader *judge, const att_grade_scene *scene, size_t index,
+                               const att_matrix *value)
 {
     const att_numbers *numbers = &judge->answers->items[index].numbers;
     if (!value || value->rows != numbers->rows || value->cols != numbers->cols ||
         !is_rough(judge, index, value))
         return false;
-    return att_judge_agrees(judge, index, value, att_judge_slack(judge, scene, index, value));
+    return att_grader_agrees(judge, index, value, att_grader_slack(judge, scene, index, value));
 }
 
 static bool any(const uint8_t *flags, size_t count)
@@ -248,7 +247,7 @@ static bool same_numbers(const att_matrix *a, const att_matrix *b)
 }
 
 /* Marks the wrong steps without which the value would be another. */
-static void find_carried(att_judge *judge, size_t index, const uint8_t *used,
+static void find_carried(att_grader *judge, size_t index, const uint8_t *used,
                          const att_matrix *value, att_mark *mark)
 {
     size_t asks = judge->sheet->ask_count;
@@ -263,7 +262,7 @@ static void find_carried(att_judge *judge, size_t index, const uint8_t *used,
         memcpy(without, used, asks);
         without[j] = 0;
         const att_grade_scene scene = { .used = without };
-        carried[j] = !same_numbers(att_judge_value(judge, &scene, index), value);
+        carried[j] = !same_numbers(att_grader_value(judge, &scene, index), value);
     }
     for (size_t j = index; j-- > 0 && !any(carried, asks);)
         carried[j] = judge->wrong[j];
@@ -271,7 +270,7 @@ static void find_carried(att_judge *judge, size_t index, const uint8_t *used,
 }
 
 /* Whether the answer follows from a trivial value, or is itself trivial where the truth is not. */
-static bool follows_trivially(const att_judge *judge, size_t index, const att_matrix *value,
+static bool follows_trivially(const att_grader *judge, size_t index, const att_matrix *value,
                               const att_mark *mark)
 {
     const att_matrix *truth = judge->sheet->asks[index]->value;
@@ -288,7 +287,7 @@ static bool follows_trivially(const att_judge *judge, size_t index, const att_ma
     return false;
 }
 
-size_t att_judge_sets(att_judge *judge, const uint8_t *out[ATT_MAX_SETS])
+size_t att_grader_sets(att_grader *judge, const uint8_t *out[ATT_MAX_SETS])
 {
     size_t asks = judge->sheet->ask_count, count = 0;
     const uint8_t *from[] = { judge->wrong, judge->earlier };
@@ -318,7 +317,7 @@ static bool share(const uint8_t *a, const uint8_t *b, size_t count)
 }
 
 /* The answer agrees with `value`, which follows from the answers of `used`. */
-static void accept(att_judge *judge, size_t index, const uint8_t *used, const att_matrix *value,
+static void accept(att_grader *judge, size_t index, const uint8_t *used, const att_matrix *value,
                    att_mark *mark)
 {
     bool depends = share(used, judge->wrong, judge->sheet->ask_count) &&
@@ -333,43 +332,43 @@ static void accept(att_judge *judge, size_t index, const uint8_t *used, const at
 
 /* Compares with what follows from earlier answers, or from the slips that explain them, which are
  * exact. True: the answer follows. */
-static bool follows(att_judge *judge, size_t index, att_mark *mark)
+static bool follows(att_grader *judge, size_t index, att_mark *mark)
 {
     const uint8_t *sets[ATT_MAX_SETS];
     const att_matrix *values[ATT_MAX_SETS];
-    size_t count = att_judge_sets(judge, sets);
+    size_t count = att_grader_sets(judge, sets);
     const att_matrix *truth = judge->sheet->asks[index]->value;
     bool depends = false;
     for (size_t i = 0; i < count; i++) {
         const att_grade_scene scene = { .used = sets[i] };
-        values[i] = att_judge_value(judge, &scene, index);
+        values[i] = att_grader_value(judge, &scene, index);
         depends = depends || (values[i] && !same_numbers(values[i], truth));
-        if (!att_judge_agrees(judge, index, values[i], NULL))
+        if (!att_grader_agrees(judge, index, values[i], NULL))
             continue;
         accept(judge, index, sets[i], values[i], mark);
         return true;
     }
     const att_grade_scene slipped = { .slips = judge->made, .slip_count = judge->made_count };
     const att_matrix *again =
-        depends && judge->made_count ? att_judge_value(judge, &slipped, index) : NULL;
+        depends && judge->made_count ? att_grader_value(judge, &slipped, index) : NULL;
     for (size_t i = 0; depends && i < judge->other_count; i++) {
         const att_grade_scene instead = { .slips = &judge->others[i], .slip_count = 1 };
-        if (!att_judge_agrees(judge, index, again, NULL))
-            again = att_judge_value(judge, &instead, index);
+        if (!att_grader_agrees(judge, index, again, NULL))
+            again = att_grader_value(judge, &instead, index);
     }
-    if (count > 0 && att_judge_agrees(judge, index, again, NULL)) {
+    if (count > 0 && att_grader_agrees(judge, index, again, NULL)) {
         accept(judge, index, sets[0], again, mark);
         return true;
     }
     for (size_t i = 0; i < count; i++) {
         const att_grade_scene scene = { .used = sets[i] };
-        if (!att_judge_agrees_roughly(judge, &scene, index, values[i]))
+        if (!att_grader_agrees_roughly(judge, &scene, index, values[i]))
             continue;
         accept(judge, index, sets[i], values[i], mark);
         return true;
     }
     for (size_t i = 0; i < count; i++) {
-        int64_t right = att_judge_agreement(judge, index, values[i], NULL);
+        int64_t right = att_grader_agreement(judge, index, values[i], NULL);
         mark->right = right > mark->right ? right : mark->right;
     }
     return false;
@@ -388,7 +387,7 @@ static void set_points(const att_ask *ask, att_mark *mark)
         mark->points = ask->points * (double)mark->right / (double)mark->elements;
 }
 
-static void judge_answer(att_judge *judge, size_t index, att_mark *mark)
+void att_grader_answer(att_grader *judge, size_t index, att_mark *mark)
 {
     const att_ask *ask = judge->sheet->asks[index];
     const att_student_answer *answer = &judge->answers->items[index];
@@ -403,236 +402,15 @@ static void judge_answer(att_judge *judge, size_t index, att_mark *mark)
     }
     mark->given = &answer->numbers;
     mark->verdict = ATT_VERDICT_WRONG;
-    int64_t right = att_judge_agreement(judge, index, ask->value, NULL);
+    int64_t right = att_grader_agreement(judge, index, ask->value, NULL);
     mark->right = right > 0 ? right : 0;
     if (right == mark->elements)
         mark->verdict = ATT_VERDICT_RIGHT;
     else if (answer->state != ATT_ANSWER_READ || !follows(judge, index, mark))
-        att_judge_find_slips(judge, index, mark);
+        att_grader_find_slips(judge, index, mark);
     if (answer->state == ATT_ANSWER_READ && ask->target) {
         judge->earlier[index] = 1;
         judge->wrong[index] = mark->verdict != ATT_VERDICT_RIGHT;
     }
     set_points(ask, mark);
-}
-
-/* ---- All answers */
-
-/* Finds the places where a slip is possible. */
-static att_status find_sites(att_judge *judge)
-{
-    att_sheet *sheet;
-    att_scenario scenario = { .draw = judge->sheet->draw,
-                              .sites = judge->sites,
-                              .site_capacity = ATT_MAX_SITES };
-    ATT_TRY(att_exercise_compute_scenario(&sheet, judge->exercise, judge->variant, &scenario,
-                                          judge->err));
-    judge->site_count = scenario.site_count;
-    att_sheet_free(sheet);
-    return ATT_OK;
-}
-
-static const char *copy_text(att_judge *judge, const char *text)
-{
-    char *to = text ? att_arena_strndup(&judge->grading->arena, text, strlen(text)) : NULL;
-    judge->out_of_memory = judge->out_of_memory || (text && !to);
-    return to;
-}
-
-/* What the report needs of the ask, so that the grading stands alone. */
-static void describe(att_judge *judge, size_t index, att_mark *mark)
-{
-    const att_ask *ask = judge->sheet->asks[index];
-    att_arena *arena = &judge->grading->arena;
-    mark->number = index + 1;
-    mark->name = copy_text(judge, ask->name);
-    mark->description = copy_text(judge, ask->description);
-    for (size_t i = 0; i < ATT_MAX_HINTS; i++)
-        mark->hints[i] = copy_text(judge, ask->hints[i]);
-    mark->max = ask->points;
-    mark->verdict = ATT_VERDICT_MISSING;
-    mark->elements = ask->value->rows * ask->value->cols;
-    att_matrix *truth = att_matrix_new(arena, ask->value->rows, ask->value->cols);
-    judge->out_of_memory = judge->out_of_memory || !truth;
-    if (truth)
-        memcpy(truth->data, ask->value->data, (size_t)mark->elements * sizeof(double));
-    mark->truth = truth;
-}
-
-/* The numbers and problems move to the grading, which outlives the answers. */
-static void keep_given(att_judge *judge, att_mark *mark)
-{
-    mark->problem = copy_text(judge, mark->problem);
-    if (!mark->given)
-        return;
-    size_t count = (size_t)(mark->given->rows * mark->given->cols);
-    att_numbers *kept = att_arena_alloc(&judge->grading->arena, 1, sizeof *kept);
-    double *values = att_arena_alloc(&judge->grading->arena, count, sizeof *values);
-    judge->out_of_memory = judge->out_of_memory || !kept || !values;
-    if (!kept || !values)
-        return;
-    memcpy(values, mark->given->values, count * sizeof *values);
-    *kept = (att_numbers){ mark->given->rows, mark->given->cols, mark->given->flat, values, NULL };
-    mark->given = kept;
-}
-
-static void describe_exercise(att_judge *judge, const char *student)
-{
-    const att_sheet *sheet = judge->sheet;
-    att_grading *grading = judge->grading;
-    grading->exercise = copy_text(judge, judge->exercise->name);
-    grading->student = copy_text(judge, student);
-    grading->variant = sheet->random ? copy_text(judge, judge->variant) : NULL;
-    grading->title = grading->exercise;
-    for (size_t i = sheet->step_count; i-- > 0;)
-        if (sheet->steps[i].kind == ATT_STEP_HEADING)
-            grading->title = copy_text(judge, sheet->steps[i].text);
-}
-
-/* A variant that the answers state has to be the one that is graded. */
-static void note_variant(att_judge *judge)
-{
-    const char *stated = judge->answers->variant;
-    if (stated && judge->sheet->random && strcmp(stated, judge->variant) != 0)
-        judge->grading->note =
-            att_arena_printf(&judge->grading->arena, "the answers state variant %s", stated);
-    else
-        judge->grading->note = copy_text(judge, judge->answers->note);
-    judge->out_of_memory =
-        judge->out_of_memory || (stated && judge->sheet->random && !judge->grading->note &&
-                                 strcmp(stated, judge->variant) != 0);
-}
-
-static att_status judge_all(att_judge *judge)
-{
-    size_t asks = judge->sheet->ask_count;
-    att_grading *grading = judge->grading;
-    att_arena scratch = { .limit = (size_t)1 << 30 };
-    judge->earlier = att_arena_alloc(&grading->arena, asks, 1);
-    judge->wrong = att_arena_alloc(&grading->arena, asks, 1);
-    judge->formal = att_arena_alloc(&grading->arena, asks, 1);
-    if (!judge->earlier || !judge->wrong || !judge->formal)
-        return att_fail_memory(judge->err);
-    ATT_TRY(find_sites(judge));
-    judge->arena = &scratch;
-    for (size_t i = 0; i < asks && !judge->out_of_memory; i++) {
-        judge_answer(judge, i, &grading->marks[i]);
-        grading->points += grading->marks[i].points;
-        att_arena_free(&scratch);
-    }
-    note_variant(judge);
-    for (size_t i = 0; i < asks; i++)
-        keep_given(judge, &grading->marks[i]);
-    return judge->out_of_memory ? att_fail_memory(judge->err) : ATT_OK;
-}
-
-static att_status start(att_judge *judge, const char *student)
-{
-    size_t asks = judge->sheet->ask_count;
-    att_grading *grading = judge->grading;
-    grading->marks = att_arena_alloc(&grading->arena, asks, sizeof *grading->marks);
-    if (!grading->marks)
-        return att_fail_memory(judge->err);
-    grading->count = asks;
-    describe_exercise(judge, student);
-    for (size_t i = 0; i < asks; i++) {
-        describe(judge, i, &grading->marks[i]);
-        grading->max += grading->marks[i].max;
-    }
-    return judge->out_of_memory ? att_fail_memory(judge->err) : ATT_OK;
-}
-
-/* Reads the answers and judges them; answers that cannot be read are the grading's problem. */
-static att_status read_and_judge(att_judge *judge, const void *bytes, size_t size, const char *name)
-{
-    att_student_answers answers;
-    att_error problem = { 0 };
-    att_status status =
-        att_student_answers_read(&answers, judge->sheet, bytes, size, name, &problem);
-    judge->answers = &answers;
-    if (status == ATT_OK)
-        status = judge_all(judge);
-    else if (status == ATT_BAD_INPUT || status == ATT_UNSUPPORTED) {
-        judge->grading->problem = copy_text(judge, problem.message);
-        status = judge->out_of_memory ? att_fail_memory(judge->err) : ATT_OK;
-    } else if (judge->err) {
-        *judge->err = problem;
-    }
-    att_student_answers_free(&answers);
-    return status;
-}
-
-/* `bytes` NULL: the file could not be read, for the reason `problem`. */
-static att_status grade(att_grading **out, const att_exercise *exercise, const char *student,
-                        const char *variant, const void *bytes, size_t size, const char *name,
-                        const char *problem, att_error *err)
-{
-    att_sheet *sheet;
-    *out = NULL;
-    ATT_TRY(att_exercise_compute(&sheet, exercise, variant, err));
-    att_judge *judge = att_alloc_zero(1, sizeof *judge);
-    att_grading *grading = att_alloc_zero(1, sizeof *grading);
-    att_status status = judge && grading ? ATT_OK : att_fail_memory(err);
-    if (status == ATT_OK) {
-        *judge = (att_judge){
-            .exercise = exercise, .variant = variant, .sheet = sheet, .grading = grading, .err = err
-        };
-        status = start(judge, student);
-        if (status == ATT_OK && bytes)
-            status = read_and_judge(judge, bytes, size, name);
-        else if (status == ATT_OK && !(grading->problem = copy_text(judge, problem)))
-            status = att_fail_memory(err);
-    }
-    if (status == ATT_OK)
-        *out = grading;
-    else
-        att_grading_free(grading);
-    att_free(judge);
-    att_sheet_free(sheet);
-    return status;
-}
-
-att_status att_exercise_grade(att_grading **out, const att_exercise *exercise, const char *student,
-                              const char *variant, const void *answers, size_t size,
-                              const char *name, att_error *err)
-{
-    return grade(out, exercise, student, variant, answers ? answers : "", size, name, NULL, err);
-}
-
-att_status att_exercise_grade_file(att_grading **out, const att_exercise *exercise,
-                                   const char *student, const char *variant, const char *path,
-                                   att_error *err)
-{
-    att_string bytes = { 0 };
-    att_error problem = { 0 };
-    *out = NULL;
-    att_status status = att_file_read(&bytes, path, ATT_MAX_ANSWERS, &problem);
-    if (status == ATT_NO_MEMORY)
-        return att_fail_memory(err);
-    status = status == ATT_OK
-                 ? grade(out, exercise, student, variant, bytes.data ? bytes.data : "",
-                         bytes.length, path, NULL, err)
-                 : grade(out, exercise, student, variant, NULL, 0, path, problem.message, err);
-    att_string_free(&bytes);
-    return status;
-}
-
-void att_grading_free(att_grading *grading)
-{
-    if (!grading)
-        return;
-    att_arena_free(&grading->arena);
-    att_free(grading);
-}
-
-const char *att_grading_problem(const att_grading *grading)
-{
-    return grading->problem;
-}
-
-double att_grading_points(const att_grading *grading, double *max)
-{
-    if (max)
-        *max = grading->max;
-    return grading->points;
 }

@@ -6,16 +6,16 @@
 #include "grade/answers.h"
 #include "grade/exercise.h"
 
-typedef enum att_verdict {
+typedef enum att_grade_verdict {
     ATT_VERDICT_RIGHT,
     ATT_VERDICT_FOLLOWS,  /* right, given the student's earlier answers */
     ATT_VERDICT_WITHHELD, /* it follows, but from a value that makes it trivial */
     ATT_VERDICT_WRONG,
     ATT_VERDICT_MISSING,
     ATT_VERDICT_UNREADABLE,
-} att_verdict;
+} att_grade_verdict;
 
-const char *att_verdict_name(att_verdict verdict); /* "right", "follows", … */
+const char *att_grade_verdict_name(att_grade_verdict verdict); /* "right", "follows", … */
 
 /* A known slip: `id` for programs, `text` completes "It looks as if …". */
 typedef struct att_slip_text {
@@ -39,7 +39,7 @@ typedef struct att_mark {
     const char *hints[ATT_MAX_HINTS];
     double max;
     double points;
-    att_verdict verdict;
+    att_grade_verdict verdict;
     int64_t right; /* elements */
     int64_t elements;
     const uint8_t *carried; /* [marks] the earlier steps that it follows from; or NULL */
@@ -65,7 +65,7 @@ struct att_grading {
     double points, max;
 };
 
-/* ---- Between judge.c and slips.c */
+/* ---- Between grading.c, judge.c and slips.c */
 
 /* A way to compute the sheet: which answers are substituted, and which slips are made. */
 typedef struct att_grade_scene {
@@ -78,7 +78,7 @@ typedef struct att_grade_scene {
 
 enum { ATT_MAX_SITES = 96 };
 
-typedef struct att_judge {
+typedef struct att_grader {
     const att_exercise *exercise;
     const char *variant;
     const att_sheet *sheet; /* the truth */
@@ -96,38 +96,41 @@ typedef struct att_judge {
     size_t other_count;
     bool out_of_memory;
     att_error *err;
-} att_judge;
+} att_grader;
 
 /* The value of ask `index` in the scene; NULL if the scene cannot compute it. */
-const att_matrix *att_judge_value(att_judge *judge, const att_grade_scene *scene, size_t index);
+const att_matrix *att_grader_value(att_grader *judge, const att_grade_scene *scene, size_t index);
 
 /* Which of the earlier answers the student went on with: all; the wrong ones, with the right ones
  * in full precision; the same without those that are wrong in form alone. Each set is [asks]; empty
  * sets and repetitions are left out. Returns how many there are. */
 enum { ATT_MAX_SETS = 4 };
-size_t att_judge_sets(att_judge *judge, const uint8_t *out[ATT_MAX_SETS]);
+size_t att_grader_sets(att_grader *judge, const uint8_t *out[ATT_MAX_SETS]);
 
 /* How far rounding of the answers of the scene moves the value of ask `index`: of a right answer
  * its distance from the truth, of a wrong one half a unit of its last digit. [elements], in the
  * judge's arena. NULL when memory is out. */
-const double *att_judge_slack(att_judge *judge, const att_grade_scene *scene, size_t index,
-                              const att_matrix *value);
+const double *att_grader_slack(att_grader *judge, const att_grade_scene *scene, size_t index,
+                               const att_matrix *value);
 
 /* Counts the elements of the answer that agree with `value`; -1 if the shapes differ. `slack` is
  * allowed besides what the ask allows; NULL: nothing. */
-int64_t att_judge_agreement(const att_judge *judge, size_t index, const att_matrix *value,
-                            const double *slack);
-bool att_judge_agrees(const att_judge *judge, size_t index, const att_matrix *value,
-                      const double *slack);
+int64_t att_grader_agreement(const att_grader *judge, size_t index, const att_matrix *value,
+                             const double *slack);
+bool att_grader_agrees(const att_grader *judge, size_t index, const att_matrix *value,
+                       const double *slack);
 
 /* The largest distance of a number of the answer from the value; infinite if the shapes differ. */
-double att_judge_distance(const att_judge *judge, size_t index, const att_matrix *value);
+double att_grader_distance(const att_grader *judge, size_t index, const att_matrix *value);
 
 /* The same, also with the rounding that is carried if the value is near. */
-bool att_judge_agrees_roughly(att_judge *judge, const att_grade_scene *scene, size_t index,
-                              const att_matrix *value);
+bool att_grader_agrees_roughly(att_grader *judge, const att_grade_scene *scene, size_t index,
+                               const att_matrix *value);
+
+/* Judges one answer; those before it have been judged. */
+void att_grader_answer(att_grader *judge, size_t index, att_mark *mark);
 
 /* Names the slips that explain a wrong answer, if known ones do. */
-void att_judge_find_slips(att_judge *judge, size_t index, att_mark *mark);
+void att_grader_find_slips(att_grader *judge, size_t index, att_mark *mark);
 
 #endif

@@ -84,7 +84,7 @@ static struct frequency *count_slips(const struct class *class, att_arena *arena
     return rows ? rows : att_arena_alloc(arena, 1, sizeof *rows);
 }
 
-static size_t count_verdicts(const struct class *class, size_t step, att_verdict verdict)
+static size_t count_verdicts(const struct class *class, size_t step, att_grade_verdict verdict)
 {
     size_t count = 0;
     for (size_t g = 0; g < class->count; g++)
@@ -158,7 +158,7 @@ static void put_text_table(const struct class *class)
 static void put_step(const struct class *class, size_t step)
 {
     static const struct {
-        att_verdict verdict;
+        att_grade_verdict verdict;
         const char *words;
     } rows[] = { { ATT_VERDICT_RIGHT, "right" },
                  { ATT_VERDICT_FOLLOWS, "follow" },
@@ -230,7 +230,8 @@ static void put_html_student(const struct class *class, const att_grading *gradi
     for (size_t i = 0; i < grading->count; i++) {
         bool good = grading->marks[i].points > 0;
         att_putf(class->out, "<td class=\"%s\" title=\"%s\">%s</td>", good ? "yes" : "no",
-                 att_verdict_name(grading->marks[i].verdict), symbol(class, &grading->marks[i]));
+                 att_grade_verdict_name(grading->marks[i].verdict),
+                 symbol(class, &grading->marks[i]));
     }
     att_put(class->out, "<td>");
     const char *comma = "";
@@ -414,7 +415,7 @@ att_status att_gradings_csv(att_string *out, const att_grading *const *gradings,
         for (size_t i = 0; i < grading->count; i++) {
             const att_mark *mark = &grading->marks[i];
             att_putf(&writer, ",%s,%s,", att_points_text(points, mark->points),
-                     att_verdict_name(mark->verdict));
+                     att_grade_verdict_name(mark->verdict));
             put_slip_ids(&writer, mark);
         }
         att_put(&writer, ",");

@@ -199,7 +199,7 @@ static void put_json_mark(att_json_writer *out, const att_grading *grading, cons
     att_json_put_integer(out, "number", (int64_t)mark->number);
     att_json_put_string(out, "name", mark->name);
     att_json_put_string(out, "description", mark->description);
-    att_json_put_string(out, "verdict", att_verdict_name(mark->verdict));
+    att_json_put_string(out, "outcome", att_grade_verdict_name(mark->verdict));
     att_json_put_number(out, "points", mark->points);
     att_json_put_number(out, "max", mark->max);
     att_json_put_string(out, "problem", mark->problem);

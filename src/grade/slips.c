@@ -85,14 +85,14 @@ static bool is_shortened(const att_numbers *numbers, const att_matrix *value, bo
     return differs;
 }
 
-static const att_matrix *turn(att_judge *judge, const att_matrix *from)
+static const att_matrix *turn(att_grader *judge, const att_matrix *from)
 {
     att_matrix *to = att_matrix_transpose(judge->arena, from);
     judge->out_of_memory = judge->out_of_memory || !to;
     return to;
 }
 
-static const att_matrix *scale(att_judge *judge, const att_matrix *from, double factor)
+static const att_matrix *scale(att_grader *judge, const att_matrix *from, double factor)
 {
     att_matrix *to = att_matrix_new(judge->arena, from->rows, from->cols);
     judge->out_of_memory = judge->out_of_memory || !to;
@@ -101,7 +101,7 @@ static const att_matrix *scale(att_judge *judge, const att_matrix *from, double 
     return to;
 }
 
-static bool find_form(att_judge *judge, size_t index, const struct references *references,
+static bool find_form(att_grader *judge, size_t index, const struct references *references,
                       att_mark *mark)
 {
     const att_numbers *numbers = &judge->answers->items[index].numbers;
@@ -109,7 +109,7 @@ static bool find_form(att_judge *judge, size_t index, const struct references *r
         const att_matrix *value = references->items[r];
         const att_slip_text *what = NULL;
         if (value->rows > 1 && value->cols > 1 &&
-            att_judge_agrees(judge, index, turn(judge, value), NULL))
+            att_grader_agrees(judge, index, turn(judge, value), NULL))
             what = &exchanged;
         else if (is_shortened(numbers, value, true))
             what = &cut_off;
@@ -123,13 +123,13 @@ static bool find_form(att_judge *judge, size_t index, const struct references *r
     return false;
 }
 
-static bool find_factor(att_judge *judge, size_t index, const struct references *references,
+static bool find_factor(att_grader *judge, size_t index, const struct references *references,
                         att_mark *mark)
 {
     for (size_t r = 0; r < references->count && !judge->out_of_memory; r++) {
         const att_matrix *value = references->items[r];
-        bool reversed = att_judge_agrees(judge, index, scale(judge, value, -1), NULL);
-        if (reversed || att_judge_agrees(judge, index, scale(judge, value, 100), NULL)) {
+        bool reversed = att_grader_agrees(judge, index, scale(judge, value, -1), NULL);
+        if (reversed || att_grader_agrees(judge, index, scale(judge, value, 100), NULL)) {
             name(mark, reversed ? &sign : &percent, 0);
             return true;
         }
@@ -142,13 +142,13 @@ static bool find_factor(att_judge *judge, size_t index, const struct references 
 /* Whether the slips explain the answer: with earlier answers in place, with none, or with the slips
  * named so far instead, which are exact. `roughly`: with the rounding that earlier answers carry.
  */
-static bool explains(att_judge *judge, size_t index, const att_slip_site *slips, size_t count,
+static bool explains(att_grader *judge, size_t index, const att_slip_site *slips, size_t count,
                      bool roughly)
 {
     const uint8_t *sets[ATT_MAX_SETS];
     att_slip_site all[2 * ATT_MAX_SITES];
     att_grade_scene scenes[ATT_MAX_SETS + 2];
-    size_t scene_count = att_judge_sets(judge, sets);
+    size_t scene_count = att_grader_sets(judge, sets);
     memcpy(all, slips, count * sizeof *slips);
     memcpy(all + count, judge->made, judge->made_count * sizeof *slips);
     for (size_t i = 0; i < scene_count; i++)
@@ -158,16 +158,16 @@ static bool explains(att_judge *judge, size_t index, const att_slip_site *slips,
         scenes[scene_count++] =
             (att_grade_scene){ .slips = all, .slip_count = count + judge->made_count };
     for (size_t i = 0; i < scene_count && !judge->out_of_memory; i++) {
-        const att_matrix *value = att_judge_value(judge, &scenes[i], index);
-        if (roughly ? att_judge_agrees_roughly(judge, &scenes[i], index, value)
-                    : att_judge_agrees(judge, index, value, NULL))
+        const att_matrix *value = att_grader_value(judge, &scenes[i], index);
+        if (roughly ? att_grader_agrees_roughly(judge, &scenes[i], index, value)
+                    : att_grader_agrees(judge, index, value, NULL))
             return true;
     }
     return false;
 }
 
 /* Remembers what was named, so that later answers can be explained by it. */
-static void accept(att_judge *judge, const att_slip_site *slips, size_t count, att_mark *mark)
+static void accept(att_grader *judge, const att_slip_site *slips, size_t count, att_mark *mark)
 {
     bool named[ATT_SLIPS] = { false };
     for (size_t i = 0; i < count; i++) {
@@ -181,7 +181,8 @@ static void accept(att_judge *judge, const att_slip_site *slips, size_t count, a
 
 /* Other slips that give the same numbers: later answers may show which of them was made. Returns
  * the first of them, or NULL. */
-static const att_slip_text *find_others(att_judge *judge, size_t index, att_slip made, bool roughly)
+static const att_slip_text *find_others(att_grader *judge, size_t index, att_slip made,
+                                        bool roughly)
 {
     const att_slip_text *first = NULL;
     for (size_t i = 0; i < judge->site_count && !judge->out_of_memory; i++) {
@@ -197,7 +198,7 @@ static const att_slip_text *find_others(att_judge *judge, size_t index, att_slip
 
 /* One slip at one operation, in the order of the table; or the same slip wherever it is possible.
  */
-static bool find_one(att_judge *judge, size_t index, bool roughly, att_mark *mark)
+static bool find_one(att_grader *judge, size_t index, bool roughly, att_mark *mark)
 {
     for (att_slip slip = 0; slip < ATT_SLIPS; slip++) {
         att_slip_site same[ATT_MAX_SITES];
@@ -221,7 +222,7 @@ static bool find_one(att_judge *judge, size_t index, bool roughly, att_mark *mar
     return false;
 }
 
-static bool find_two(att_judge *judge, size_t index, att_mark *mark)
+static bool find_two(att_grader *judge, size_t index, att_mark *mark)
 {
     enum { MAX_SITES = 24 };
     size_t count = att_min_size(judge->site_count, MAX_SITES);
@@ -237,7 +238,7 @@ static bool find_two(att_judge *judge, size_t index, att_mark *mark)
 }
 
 /* Every value rounded, or cut off, before it is used: the nearest of those that agree. */
-static bool find_early(att_judge *judge, size_t index, att_mark *mark)
+static bool find_early(att_grader *judge, size_t index, att_mark *mark)
 {
     const att_slip_text *best = NULL;
     double nearest = (double)INFINITY;
@@ -248,9 +249,9 @@ static bool find_early(att_judge *judge, size_t index, att_mark *mark)
                                             .rounds = !cut,
                                             .cuts = cut,
                                             .decimals = decimals };
-            const att_matrix *value = att_judge_value(judge, &scene, index);
-            double distance = att_judge_distance(judge, index, value);
-            if (distance >= nearest || !att_judge_agrees(judge, index, value, NULL))
+            const att_matrix *value = att_grader_value(judge, &scene, index);
+            double distance = att_grader_distance(judge, index, value);
+            if (distance >= nearest || !att_grader_agrees(judge, index, value, NULL))
                 continue;
             nearest = distance;
             best = cut ? &cut_early : &rounded_early;
@@ -260,19 +261,19 @@ static bool find_early(att_judge *judge, size_t index, att_mark *mark)
     return best != NULL;
 }
 
-void att_judge_find_slips(att_judge *judge, size_t index, att_mark *mark)
+void att_grader_find_slips(att_grader *judge, size_t index, att_mark *mark)
 {
     struct references references = { 0 };
     const uint8_t *sets[ATT_MAX_SETS];
-    size_t count = att_judge_sets(judge, sets);
+    size_t count = att_grader_sets(judge, sets);
     add_reference(&references, judge->sheet->asks[index]->value);
     for (size_t i = 0; i < count; i++) {
         const att_grade_scene scene = { .used = sets[i] };
-        add_reference(&references, att_judge_value(judge, &scene, index));
+        add_reference(&references, att_grader_value(judge, &scene, index));
     }
     const att_grade_scene slipped = { .slips = judge->made, .slip_count = judge->made_count };
     if (judge->made_count > 0)
-        add_reference(&references, att_judge_value(judge, &slipped, index));
+        add_reference(&references, att_grader_value(judge, &slipped, index));
     if (find_form(judge, index, &references, mark)) {
         judge->formal[index] = 1;
         return;

@@ -44,7 +44,7 @@ static void expect(const char *answers, const char *verdicts, double points)
     for (size_t i = 0; i < grading->count; i++) {
         const att_mark *mark = &grading->marks[i];
         snprintf(found + strlen(found), sizeof found - strlen(found), "%s%s%s%s", i ? " " : "",
-                 att_verdict_name(mark->verdict), mark->slip_count ? ":" : "",
+                 att_grade_verdict_name(mark->verdict), mark->slip_count ? ":" : "",
                  mark->slip_count ? mark->slips[0].what->id : "");
     }
     assert_string_equal(found, verdicts);

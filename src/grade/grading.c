@@ -113,6 +113,8 @@ static att_status judge_all(att_grader *judge)
     note_variant(judge);
     for (size_t i = 0; i < asks; i++)
         keep_given(judge, &grading->marks[i]);
+    if (judge->cancelled)
+        return att_fail(judge->err, ATT_CANCELLED, NULL, "cancelled by the caller while grading");
     return judge->out_of_memory ? att_fail_memory(judge->err) : ATT_OK;
 }
 

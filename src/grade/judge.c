@@ -78,7 +78,9 @@ const att_matrix *att_grader_value(att_grader *judge, const att_grade_scene *sce
     if (status == ATT_OK)
         status =
             att_exercise_compute_scenario(&sheet, judge->exercise, judge->variant, &scenario, NULL);
-    judge->out_of_memory = judge->out_of_memory || status == ATT_NO_MEMORY;
+    judge->cancelled = judge->cancelled || status == ATT_CANCELLED;
+    judge->out_of_memory =
+        judge->out_of_memory || status == ATT_NO_MEMORY || status == ATT_CANCELLED;
     const att_matrix *value =
         sheet && index < sheet->ask_count ? keep(judge, sheet->asks[index]->value) : NULL;
     att_sheet_free(sheet);

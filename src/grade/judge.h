@@ -94,7 +94,8 @@ typedef struct att_grader {
     size_t made_count;
     att_slip_site others[ATT_MAX_SLIPS * 4]; /* slips that may have been made instead */
     size_t other_count;
-    bool out_of_memory;
+    bool out_of_memory; /* or cancelled: nothing more is computed */
+    bool cancelled;
     att_error *err;
 } att_grader;
 

@@ -180,8 +180,8 @@ static void put_step(const struct class *class, size_t step)
 
 static void put_frequency(const struct class *class, const struct frequency *row)
 {
-    att_putf(class->out, "%zu × step %zu: %s (%s)", row->count, row->step, row->what->text,
-             row->what->id);
+    att_putf(class->out, "%zu %s step %zu: %s (%s)", row->count, class->options->ascii ? "x" : "×",
+             row->step, row->what->text, row->what->id);
 }
 
 static void put_markdown_table(const struct class *class)

@@ -38,9 +38,9 @@ void att_ask_put_terms(att_writer *out, const att_ask *ask)
     put_rule(out, ask);
 }
 
-void att_ask_put_shape(att_writer *out, const att_ask *ask)
+void att_ask_put_shape(att_writer *out, const att_ask *ask, const char *times)
 {
-    att_putf(out, "a %" PRId64 " × %" PRId64 " matrix", ask->value->rows, ask->value->cols);
+    att_putf(out, "a %" PRId64 " %s %" PRId64 " matrix", ask->value->rows, times, ask->value->cols);
 }
 
 void att_blank_put_tex(att_writer *out, const att_matrix *value)

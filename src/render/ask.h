@@ -13,8 +13,8 @@ bool att_ask_has_blanks(const att_ask *ask);
 /* "3 points; within 0.01" */
 void att_ask_put_terms(att_writer *out, const att_ask *ask);
 
-/* "a 3 × 40 matrix", for an answer without blanks. */
-void att_ask_put_shape(att_writer *out, const att_ask *ask);
+/* "a 3 × 40 matrix", for an answer without blanks; `times` is the sign. */
+void att_ask_put_shape(att_writer *out, const att_ask *ask, const char *times);
 
 /* A matrix of empty boxes as LaTeX mathematics, which MathJax knows too. */
 void att_blank_put_tex(att_writer *out, const att_matrix *value);

@@ -307,7 +307,7 @@ static void html_ask(att_page *page, const att_trace_step *step)
         att_blank_put_html(page->out, ask->value);
     } else {
         att_put(page->out, "</mrow></math>, ");
-        att_ask_put_shape(page->out, ask);
+        att_ask_put_shape(page->out, ask, "×");
     }
     att_put(page->out, "</div>\n");
     for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {

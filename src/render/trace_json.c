@@ -224,6 +224,8 @@ static void json_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "value");
     put_string(page, "name", step->name);
+    if (step->given)
+        put_bool(page, "given", true);
     put_formula(page, "formula", step->formula);
     put_matrix(page, "value", step->value);
     if (step->part_count > 0) {

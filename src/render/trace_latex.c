@@ -359,6 +359,10 @@ static void latex_ask(att_page *page, const att_trace_step *step)
     } else if (att_ask_has_blanks(ask)) {
         att_put(page->out, " = \\renewcommand{\\arraystretch}{1.6}");
         att_blank_put_tex(page->out, ask->value);
+    } else {
+        att_put(page->out, "\\text{, ");
+        att_ask_put_shape(page->out, ask, "$\\times$");
+        att_put(page->out, "}");
     }
     close_display(page);
     for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {

@@ -272,7 +272,7 @@ static void md_ask(att_page *page, const att_trace_step *step)
     att_put(page->out, "\n```\n");
     if (!page->sheet->solution && !att_ask_has_blanks(ask)) {
         att_put(page->out, "\n(");
-        att_ask_put_shape(page->out, ask);
+        att_ask_put_shape(page->out, ask, "×");
         att_put(page->out, ")\n");
     }
     for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {

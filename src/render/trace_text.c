@@ -443,7 +443,7 @@ static void text_ask(att_page *page, const att_trace_step *step)
         if (att_ask_has_blanks(ask))
             put_blanks(page, ask, VALUE_INDENT);
         else
-            att_ask_put_shape(page->out, ask);
+            att_ask_put_shape(page->out, ask, page->options->ascii ? "x" : "×");
         att_put(page->out, att_ask_has_blanks(ask) ? "" : "\n");
     }
     for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {

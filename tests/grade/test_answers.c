@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/minmax.h"
 #include "base/string.h"
 #include "grade/answers.h"
@@ -239,6 +240,32 @@ static void bytes_that_are_no_answers_are_refused(void **state)
 #endif
 }
 
+#ifdef ATT_HAVE_ZIP
+static void an_npz_file_has_an_array_for_each_answer(void **state)
+{
+    (void)state;
+    static const char sheet_of_npz[] =
+        "r = [1 2 3]\na = attention([1 2], [1 2; 3 4; 5 6], [1; 2; 3])\n"
+        "ask r \"r\"\nask a.products \"p\"\nask a.weights \"w\"\n";
+    att_string bytes = { 0 };
+    att_sheet *sheet;
+    att_student_answers answers;
+    assert_int_equal(att_file_read(&bytes, ATTEND_SOURCE_DIR "/tests/fuzz/corpus/answers/npz",
+                                   ATT_MAX_ANSWERS, NULL),
+                     ATT_OK);
+    assert_int_equal(att_sheet_read(&sheet, sheet_of_npz, strlen(sheet_of_npz), "s", NULL, NULL),
+                     ATT_OK);
+    assert_int_equal(
+        att_student_answers_read(&answers, sheet, bytes.data, bytes.length, "a.npz", NULL), ATT_OK);
+    assert_int_equal(answers.items[0].state, ATT_ANSWER_MISSING);
+    assert_true(answers.items[1].numbers.values[1] == 3.5);
+    assert_true(answers.items[2].numbers.values[2] == 0.5); /* a_weights */
+    att_student_answers_free(&answers);
+    att_sheet_free(sheet);
+    att_string_free(&bytes);
+}
+#endif
+
 static void deep_nesting_is_a_problem_of_one_answer(void **state)
 {
     (void)state;
@@ -275,6 +302,9 @@ int main(void)
         cmocka_unit_test(the_unit_of_the_last_digit_is_known),
         cmocka_unit_test(a_notebook_is_read_cell_by_cell_without_running_it),
         cmocka_unit_test(bytes_that_are_no_answers_are_refused),
+#ifdef ATT_HAVE_ZIP
+        cmocka_unit_test(an_npz_file_has_an_array_for_each_answer),
+#endif
         cmocka_unit_test(deep_nesting_is_a_problem_of_one_answer),
         cmocka_unit_test(escape_sequences_do_not_reach_a_message),
     };

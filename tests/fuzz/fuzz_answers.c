@@ -50,6 +50,38 @@ static void check_reports(const att_grading *grading, size_t seed)
     att_string_free(&text);
 }
 
+/* Numbers have the shape that they claim; what could not be read says why. */
+static void check_answers(const att_student_answers *answers, const att_sheet *asked)
+{
+    for (size_t i = 0; i < answers->count; i++) {
+        const att_student_answer *answer = &answers->items[i];
+        const att_matrix *value = asked->asks[i]->value;
+        bool has_numbers =
+            answer->state == ATT_ANSWER_READ || answer->state == ATT_ANSWER_MISSHAPEN;
+        PROMISE(!has_numbers || (answer->numbers.values && answer->numbers.units &&
+                                 answer->numbers.rows > 0 && answer->numbers.cols > 0));
+        PROMISE(answer->state != ATT_ANSWER_READ ||
+                (answer->numbers.rows == value->rows && answer->numbers.cols == value->cols));
+        PROMISE(answer->state != ATT_ANSWER_UNREADABLE || answer->problem);
+    }
+}
+
+static void read_answers(const att_exercise *exercise, const uint8_t *data, size_t size)
+{
+    att_sheet *asked;
+    att_student_answers answers;
+    att_error err = { 0 };
+    PROMISE(att_exercise_compute(&asked, exercise, "1", &err) == ATT_OK);
+    att_status status = att_student_answers_read(&answers, asked, data, size, "answers", &err);
+    if (status == ATT_OK)
+        check_answers(&answers, asked);
+    else
+        check_refusal(status, &err);
+    att_student_answers_free(&answers);
+    att_sheet_free(asked);
+}
+
+/* Reading is fast; grading computes the sheet hundreds of times, so only some inputs are graded. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t live = att_alloc_live();
@@ -57,12 +89,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_exercise *exercise;
     att_grading *grading;
     PROMISE(att_exercise_read(&exercise, sheet, strlen(sheet), "sheet", NULL, &err) == ATT_OK);
-    att_status status =
-        att_exercise_grade(&grading, exercise, "student", "1", data, size, "answers", &err);
-    PROMISE(status == ATT_OK);
-    check_marks(grading);
-    check_reports(grading, size);
-    att_grading_free(grading);
+    read_answers(exercise, data, size);
+    if (size % 16 == 0 && att_exercise_grade(&grading, exercise, "student", "1", data, size,
+                                             "answers", &err) == ATT_OK) {
+        check_marks(grading);
+        check_reports(grading, size / 16);
+        att_grading_free(grading);
+    }
     att_exercise_free(exercise);
     PROMISE(att_alloc_live() == live);
     return 0;

@@ -527,6 +527,52 @@ ATT_API att_status att_map_render(att_string *out, const att_map *map,
 ATT_API size_t att_sheet_map_count(const att_sheet *sheet);
 ATT_API const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index);
 
+/* An exercise: a sheet with `ask` lines (docs/teaching.md). Its variants have other random numbers,
+ * which depend on the sheet and the variant's name alone. From a file or from memory, as a sheet.
+ */
+typedef struct att_exercise att_exercise;
+ATT_API att_status att_exercise_load(att_exercise **out, const char *path, att_error *err);
+ATT_API att_status att_exercise_read(att_exercise **out, const char *text, size_t length,
+                                     const char *name, const char *folder, att_error *err);
+ATT_API void att_exercise_free(att_exercise *exercise);
+/* Appends the question paper of a variant, or its solution, in a format of sheets. */
+ATT_API att_status att_exercise_render(att_string *out, const att_exercise *exercise,
+                                       const char *variant, bool solution,
+                                       const att_render_options *options, att_error *err);
+
+/* The graded answers of one student, from a file or from its bytes: text, .npz or a notebook, of
+ * which nothing is run. Answers that cannot be read as a whole earn no points;
+ * att_grading_problem() says why (NULL: they were read). */
+typedef struct att_grading att_grading;
+ATT_API att_status att_exercise_grade_file(att_grading **out, const att_exercise *exercise,
+                                           const char *student, const char *variant,
+                                           const char *path, att_error *err);
+ATT_API att_status att_exercise_grade(att_grading **out, const att_exercise *exercise,
+                                      const char *student, const char *variant, const void *answers,
+                                      size_t size, const char *name, att_error *err);
+ATT_API void att_grading_free(att_grading *grading);
+ATT_API const char *att_grading_problem(const att_grading *grading);
+ATT_API double att_grading_points(const att_grading *grading, double *max);
+
+/* What a student's page says of an answer that is not right. */
+typedef enum att_grade_detail {
+    ATT_GRADE_EXPLAIN, /* what it follows from, the known slip that explains it, the hints */
+    ATT_GRADE_CHECK,   /* right or wrong alone */
+    ATT_GRADE_REVEAL   /* also the right numbers */
+} att_grade_detail;
+/* Appends the page of a student (text, Markdown, HTML, JSON), or the results.json of Gradescope. */
+ATT_API att_status att_grading_render(att_string *out, const att_grading *grading,
+                                      att_grade_detail detail, const att_render_options *options,
+                                      att_error *err);
+ATT_API att_status att_grading_gradescope(att_string *out, const att_grading *grading,
+                                          att_grade_detail detail, att_error *err);
+/* Appends the table of a class for the teacher (text, Markdown, HTML, JSON), or as CSV. */
+ATT_API att_status att_gradings_render(att_string *out, const att_grading *const *gradings,
+                                       size_t count, const att_render_options *options,
+                                       att_error *err);
+ATT_API att_status att_gradings_csv(att_string *out, const att_grading *const *gradings,
+                                    size_t count, att_error *err);
+
 /* Text with one value per token (the activation of a unit, an attention weight), shown as the
  * background color of the token, or without colors as block characters beneath. Tokens are printed
  * one after the other; spaces between words are tokens too. Text, SVG and HTML. */

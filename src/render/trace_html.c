@@ -1,6 +1,7 @@
 /* A trace as one self-contained HTML file. Formulas are MathML, matrices are tables, maps are
  * inline SVG, and each step has an anchor. */
 #include "base/minmax.h"
+#include "render/ask.h"
 #include "render/formula.h"
 #include "render/html_page.h"
 #include "render/matrix.h"
@@ -50,6 +51,20 @@ static const char style[] =
     ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
     "@media print{.line{display:none}.step,.check{break-inside:avoid}}\n";
 
+/* Of exercises. */
+static const char ask_style[] =
+    ".ask{border:1px solid var(--line);border-radius:6px;padding:.4rem 1rem .6rem}\n"
+    ".question{margin:.2rem 0}\n.terms{color:var(--soft);font-size:.88rem}\n"
+    ".matrix td.blank{border:1px solid var(--soft);min-width:4.2rem;height:1.7rem}\n";
+
+static bool asks(const att_page *page)
+{
+    for (size_t i = 0; i < page->sheet_count; i++)
+        if (page->sheets[i]->ask_count > 0)
+            return true;
+    return false;
+}
+
 /* The first heading of the only sheet, or its name. */
 static const char *title_of(const att_page *page)
 {
@@ -62,6 +77,7 @@ static const char *title_of(const att_page *page)
 static void html_begin(att_page *page)
 {
     att_put_html_head(page->out, title_of(page), style);
+    att_put(page->out, asks(page) ? ask_style : "");
     att_put_html_body(page->out);
 }
 
@@ -339,6 +355,35 @@ static void html_plot(att_page *page, const att_trace_step *step)
     att_put(page->out, "</section>\n");
 }
 
+static void html_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    open_step(page, step, "step ask");
+    att_putf(page->out, "<p class=\"question\"><b>(%zu)</b> ", ask->number);
+    att_put_xml(page->out, ask->description);
+    att_put(page->out, " <span class=\"terms\">[");
+    att_ask_put_terms(page->out, ask);
+    att_put(page->out, "]</span></p>\n<div class=\"eq\"><math displaystyle=\"true\"><mrow>");
+    att_put_formula(page->out, ask->formula, &att_notation_mathml, page->options->digits);
+    if (page->sheet->solution) {
+        put_value(page, ask->value, "=");
+    } else if (att_ask_has_blanks(ask)) {
+        att_put(page->out, "<mo>=</mo></mrow></math>\n");
+        att_blank_put_html(page->out, ask->value);
+    } else {
+        att_put(page->out, "</mrow></math>, ");
+        att_ask_put_shape(page->out, ask, "×");
+    }
+    att_put(page->out, "</div>\n");
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        att_put(page->out, "<p class=\"note\">Hint: ");
+        att_put_xml(page->out, ask->hints[i]);
+        att_put(page->out, "</p>\n");
+    }
+    put_comment(page, step);
+    att_put(page->out, "</section>\n");
+}
+
 static void html_end_sheet(att_page *page)
 {
     if (page->sheet->checks > 0) {
@@ -365,7 +410,8 @@ const att_format_spec att_format_html = {
               [ATT_STEP_VALUE] = html_value,
               [ATT_STEP_CHECK] = html_check,
               [ATT_STEP_ERROR] = html_error,
-              [ATT_STEP_PLOT] = html_plot },
+              [ATT_STEP_PLOT] = html_plot,
+              [ATT_STEP_ASK] = html_ask },
     .head = html_head,
     .part = html_part,
     .calculation = html_calculation,

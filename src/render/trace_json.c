@@ -2,10 +2,12 @@
  * JSON cannot represent are strings: "nan", "inf", "-inf".
  *
  *   { "attend": version, "schema": 2, "sheets": [ { "name", "checks", "failures", "steps": [
- *       { "kind": "heading" | "prose" | "value" | "check" | "error" | "plot", "line", … } ] } ] }
+ *       { "kind": "heading" | "prose" | "value" | "check" | "error" | "plot" | "ask",
+ *       "line", … } ] } ] }
  *
  * A matrix is { "rows", "cols", "data": [[…], …] }, with "allowed" (0 where masked), "row_labels"
  * and "col_labels" if it has them. If the options select one row, "row" is its number in `data`. */
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/page.h"
 #include "render/view.h"
@@ -256,6 +258,8 @@ static void json_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "value");
     put_string(page, "name", step->name);
+    if (step->given)
+        put_bool(page, "given", true);
     put_formula(page, "formula", step->formula);
     put_matrix(page, "value", step->value);
     put_matrix(page, "rounded", step->rounded);
@@ -360,6 +364,40 @@ static void json_plot(att_page *page, const att_trace_step *step)
     att_put(page->out, "]}}");
 }
 
+static void json_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    static const char *const rules[] = { [ATT_RULE_WITHIN] = "within",
+                                         [ATT_RULE_PERCENT] = "percent",
+                                         [ATT_RULE_DIGITS] = "digits",
+                                         [ATT_RULE_DECIMALS] = "decimals" };
+    open_step(page, step, "ask");
+    put_integer(page, "number", (int64_t)ask->number);
+    put_string(page, "name", ask->name);
+    put_string(page, "description", ask->description);
+    put_key(page, "points");
+    put_number(page, ask->points);
+    put_bool(page, "partial", ask->partial);
+    put_string(page, "rule", ask->rounded ? "rounded" : rules[ask->rule]);
+    if (!ask->rounded && (ask->rule == ATT_RULE_WITHIN || ask->rule == ATT_RULE_PERCENT)) {
+        put_key(page, "tolerance");
+        put_number(page, ask->tolerance);
+    } else if (!ask->rounded) {
+        put_integer(page, "digits", ask->digits);
+    }
+    put_integer(page, "rows", ask->value->rows);
+    put_integer(page, "cols", ask->value->cols);
+    if (page->sheet->solution)
+        put_matrix(page, "value", ask->value);
+    put_key(page, "hints");
+    att_put(page->out, "[");
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        put_comma(page);
+        att_put_json(page->out, ask->hints[i]);
+    }
+    att_put(page->out, "]}");
+}
+
 static void json_end_sheet(att_page *page)
 {
     att_put(page->out, "\n]}");
@@ -378,7 +416,8 @@ const att_format_spec att_format_json = {
               [ATT_STEP_VALUE] = json_value,
               [ATT_STEP_CHECK] = json_check,
               [ATT_STEP_ERROR] = json_error,
-              [ATT_STEP_PLOT] = json_plot },
+              [ATT_STEP_PLOT] = json_plot,
+              [ATT_STEP_ASK] = json_ask },
     .end_sheet = json_end_sheet,
     .end = json_end,
 };

@@ -2,6 +2,7 @@
  * wider than the page are scaled down. LuaLaTeX and XeLaTeX show characters of all scripts;
  * pdflatex shows the code points of characters that its fonts lack (tex.c). */
 #include "base/minmax.h"
+#include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
@@ -429,6 +430,44 @@ static void latex_plot(att_page *page, const att_trace_step *step)
     put_comment(page, step);
 }
 
+static void latex_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    att_putf(page->out, "\n\\textbf{(%zu)} ", ask->number);
+    put_tex(page, ask->description);
+    att_put(page->out, " {\\small\\color{gray}[");
+    att_string terms = { 0 };
+    att_writer out = att_writer_on(&terms);
+    att_ask_put_terms(&out, ask);
+    if (out.status == ATT_OK)
+        put_tex(page, terms.data);
+    else
+        page->out->status = out.status;
+    att_string_free(&terms);
+    att_put(page->out, "]}\\nopagebreak\n");
+    open_display(page);
+    att_put_formula(page->out, ask->formula, &att_notation_tex, page->options->digits);
+    if (page->sheet->solution) {
+        att_view view = att_view_of(ask->value, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, " = ");
+        att_matrix_put_tex(page->out, &view, &att_notation_tex);
+    } else if (att_ask_has_blanks(ask)) {
+        att_put(page->out, " = \\renewcommand{\\arraystretch}{1.6}");
+        att_blank_put_tex(page->out, ask->value);
+    } else {
+        att_put(page->out, "\\text{, ");
+        att_ask_put_shape(page->out, ask, "$\\times$");
+        att_put(page->out, "}");
+    }
+    close_display(page);
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        att_put(page->out, "{\\small\\textit{Hint:} ");
+        put_tex(page, ask->hints[i]);
+        att_put(page->out, "\\par}\n");
+    }
+    put_comment(page, step);
+}
+
 static void latex_end_sheet(att_page *page)
 {
     if (page->sheet->checks == 0)
@@ -454,7 +493,8 @@ const att_format_spec att_format_latex = {
               [ATT_STEP_VALUE] = latex_value,
               [ATT_STEP_CHECK] = latex_check,
               [ATT_STEP_ERROR] = latex_error,
-              [ATT_STEP_PLOT] = latex_plot },
+              [ATT_STEP_PLOT] = latex_plot,
+              [ATT_STEP_ASK] = latex_ask },
     .head = latex_head,
     .part = latex_part,
     .calculation = latex_calculation,

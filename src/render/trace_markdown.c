@@ -1,6 +1,7 @@
 /* A trace as GitHub-flavored Markdown: formulas and matrices in fenced math blocks, in which,
  * unlike in $$, Markdown escapes do not apply; maps as tables. */
 #include "base/minmax.h"
+#include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
@@ -303,6 +304,37 @@ static void md_plot(att_page *page, const att_trace_step *step)
     put_comment(page, step, "");
 }
 
+static void md_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    att_putf(page->out, "\n**(%zu)** ", ask->number);
+    put_escaped(page->out, ask->description);
+    att_put(page->out, " *\\[");
+    att_ask_put_terms(page->out, ask);
+    att_put(page->out, "\\]*\n\n```math\n");
+    att_put_formula(page->out, ask->formula, &att_notation_mathjax, page->options->digits);
+    if (page->sheet->solution) {
+        att_view view = att_view_of(ask->value, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, " = ");
+        att_matrix_put_tex(page->out, &view, &att_notation_mathjax);
+    } else if (att_ask_has_blanks(ask)) {
+        att_put(page->out, " = ");
+        att_blank_put_tex(page->out, ask->value);
+    }
+    att_put(page->out, "\n```\n");
+    if (!page->sheet->solution && !att_ask_has_blanks(ask)) {
+        att_put(page->out, "\n(");
+        att_ask_put_shape(page->out, ask, "×");
+        att_put(page->out, ")\n");
+    }
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        att_put(page->out, "\n*Hint:* ");
+        put_escaped(page->out, ask->hints[i]);
+        att_put(page->out, "\n");
+    }
+    put_comment(page, step, "");
+}
+
 static void md_end_sheet(att_page *page)
 {
     if (page->sheet->checks == 0)
@@ -329,7 +361,8 @@ const att_format_spec att_format_markdown = {
               [ATT_STEP_VALUE] = md_value,
               [ATT_STEP_CHECK] = md_check,
               [ATT_STEP_ERROR] = md_error,
-              [ATT_STEP_PLOT] = md_plot },
+              [ATT_STEP_PLOT] = md_plot,
+              [ATT_STEP_ASK] = md_ask },
     .head = md_head,
     .part = md_part,
     .calculation = md_calculation,

@@ -1,6 +1,7 @@
 /* A trace as text for a terminal or a file: headings, wrapped prose, each assignment with its
  * formula and value, the parts of an attention call with their calculations, checks, maps. */
 #include "base/minmax.h"
+#include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
@@ -453,6 +454,54 @@ static void text_plot(att_page *page, const att_trace_step *step)
     put_comment(page, step, MAP_INDENT);
 }
 
+/* The blanks of an answer, behind or below its name. */
+static void put_blanks(att_page *page, const att_ask *ask, int indent)
+{
+    bool scalar = is_scalar(ask->value);
+    for (int64_t i = 0; i < ask->value->rows; i++) {
+        if (ask->value->rows > 1) {
+            put_blank(page);
+            att_put_repeat(page->out, " ", indent + VALUE_INDENT);
+        }
+        att_blank_put_text(page->out, ask->value->cols, scalar);
+    }
+    put_blank(page);
+}
+
+static void text_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    att_terminal terminal = terminal_of(page);
+    const char *name = formula_text(page, ask->formula);
+    put_blank(page);
+    att_terminal_style(&terminal, ATT_STYLE_BOLD);
+    att_putf(page->out, "(%zu) ", ask->number);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    att_terminal_wrapped(&terminal, ask->description, 4, 4);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
+    att_put(page->out, "    ");
+    att_ask_put_terms(page->out, ask);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    put_blank(page);
+    if (page->sheet->solution) {
+        put_equation(page, name, NULL, ask->value, VALUE_INDENT);
+    } else {
+        att_put(page->out, "    ");
+        att_put_plain(page->out, name ? name : "");
+        att_put(page->out, att_ask_has_blanks(ask) ? " = " : ", ");
+        if (att_ask_has_blanks(ask))
+            put_blanks(page, ask, VALUE_INDENT);
+        else
+            att_ask_put_shape(page->out, ask, page->options->ascii ? "x" : "×");
+        att_put(page->out, att_ask_has_blanks(ask) ? "" : "\n");
+    }
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        att_put(page->out, "    Hint: ");
+        att_terminal_wrapped(&terminal, ask->hints[i], 10, 10);
+    }
+    put_comment(page, step, VALUE_INDENT);
+}
+
 static void text_end_sheet(att_page *page)
 {
     att_terminal terminal = terminal_of(page);
@@ -486,7 +535,8 @@ const att_format_spec att_format_text = {
               [ATT_STEP_VALUE] = text_value,
               [ATT_STEP_CHECK] = text_check,
               [ATT_STEP_ERROR] = text_error,
-              [ATT_STEP_PLOT] = text_plot },
+              [ATT_STEP_PLOT] = text_plot,
+              [ATT_STEP_ASK] = text_ask },
     .head = text_head,
     .part = text_part,
     .calculation = text_calculation,

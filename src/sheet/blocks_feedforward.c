@@ -1,6 +1,7 @@
 /* Layers without attention: linear and conv1d; and positional, the sinusoidal position encoding of
  * "Attention Is All You Need", section 3.5. */
 #include "sheet/blocks.h"
+#include "sheet/scenario.h"
 
 #include "reference/conv.h"
 #include "reference/positions.h"
@@ -146,6 +147,13 @@ att_status att_run_linear(const att_call *call, att_value *out)
     ATT_TRY(att_argument_check_linear(&layer, &x, &w));
     int64_t width = layer.columns ? w.matrix->rows : w.matrix->cols;
     ATT_TRY(att_argument_vector(call, 2, "b", width, &bias));
+    if (bias && att_slip_is_made(call->scenario, ATT_SLIP_NO_BIAS, call->node, 0))
+        bias = NULL;
+    if (w.matrix->rows == w.matrix->cols &&
+        att_slip_is_made(call->scenario, ATT_SLIP_TRANSPOSED, w.node, 1))
+        w.matrix = att_matrix_transpose(call->arena, w.matrix);
+    if (!w.matrix)
+        return att_fail_memory(call->err);
     att_call exact = *call; /* the bias is added before the result is rounded */
     exact.rounding = NULL;
     att_sheet_layer product = layer;

@@ -3,6 +3,7 @@
  * the order of the cell's parts. The result is the state after each row. Where vectors are columns,
  * all of it is transposed: W_x x + W_h h + b, gates one above the other. */
 #include "sheet/blocks.h"
+#include "sheet/scenario.h"
 
 #include "base/math.h"
 #include "reference/activation.h"
@@ -417,6 +418,8 @@ static att_status read_arguments(struct run *run)
     ATT_TRY(read_matrix(run, next++, "W_x", run->x.matrix->cols, run->x.name, &run->w_x));
     ATT_TRY(read_matrix(run, next++, "W_h", run->m, "h", &run->w_h));
     ATT_TRY(att_argument_vector(run->call, next++, "b", wide, &run->b));
+    if (run->b && att_slip_is_made(run->call->scenario, ATT_SLIP_NO_BIAS, run->call->node, 0))
+        run->b = NULL;
     return att_argument_vector(run->call, next++, "b_h", wide, &run->b_h);
 }
 
@@ -429,6 +432,51 @@ static void map_row(double *out, const double *row, const att_matrix *w, const a
         .w = w->data, .bias = bias ? bias->data : NULL, .depth = w->rows, .columns = w->cols
     };
     att_reference_linear(out, row, 1, &weights, ATT_ACTIVATION_NONE);
+}
+
+/* The part of step `t` computed again from the parts before it, which a scenario has changed. The
+ * gates of an LSTM and the reset gate of a GRU depend on no other part of the step. */
+static void step_part(struct run *run, size_t part, int64_t t)
+{
+    for (int64_t j = 0; j < run->m; j++) {
+        double *to = at(run, part, t) + j;
+        if (run->cell == &rnn && part == RNN_H)
+            *to = att_tanh(at(run, RNN_Z, t)[j]);
+        else if (run->cell == &lstm && part == LSTM_C)
+            *to = at(run, LSTM_F, t)[j] * previous_cell_state(run, t)[j] +
+                  at(run, LSTM_I, t)[j] * at(run, LSTM_G, t)[j];
+        else if (run->cell == &lstm && part == LSTM_H)
+            *to = at(run, LSTM_O, t)[j] * att_tanh(at(run, LSTM_C, t)[j]);
+        else if (run->cell != &rnn && run->cell != &lstm && part == GRU_N)
+            *to = att_tanh(run->from_x[GRU_N * run->m + j] +
+                           (run->before ? reset_before(run, t, j)
+                                        : at(run, GRU_R, t)[j] * run->from_h[GRU_N * run->m + j]));
+        else if (run->cell != &rnn && run->cell != &lstm && part == GRU_H)
+            *to = (1 - at(run, GRU_Z, t)[j]) * at(run, GRU_N, t)[j] +
+                  at(run, GRU_Z, t)[j] * previous_state(run, t)[j];
+    }
+}
+
+/* Row `t` of every part with the student's numbers, and what follows from them. */
+static bool apply_scenario(struct run *run, int64_t t)
+{
+    bool changed = false;
+    for (size_t p = 0; p < run->parts; p++) {
+        if (changed)
+            step_part(run, p, t);
+        if (run->cell == &rnn && p == RNN_H &&
+            att_slip_is_made(run->call->scenario, ATT_SLIP_NO_ACTIVATION, run->call->node, 0))
+            memcpy(at(run, RNN_H, t), at(run, RNN_Z, t), (size_t)run->m * sizeof(double));
+        const att_matrix *given =
+            att_scenario_part(run->call, run->cell->part[p].name, 0, run->part[p]);
+        if (!given)
+            return false;
+        for (int64_t j = 0; j < run->m; j++) {
+            changed = changed || at(run, p, t)[j] != given->data[t * run->m + j];
+            at(run, p, t)[j] = given->data[t * run->m + j];
+        }
+    }
+    return true;
 }
 
 static att_status run_steps(struct run *run)
@@ -451,6 +499,8 @@ static att_status run_steps(struct run *run)
         map_row(run->from_x, input(run, t), run->w_x, run->b);
         map_row(run->from_h, previous_state(run, t), run->w_h, run->b_h);
         run->cell->step(run, t);
+        if (run->call->scenario && !apply_scenario(run, t))
+            return att_fail_memory(run->call->err);
     }
     return ATT_OK;
 }

@@ -299,7 +299,8 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
                             .options = values,
                             .source = scope->source,
                             .err = scope->err,
-                            .rounding = scope->rounding };
+                            .rounding = scope->rounding,
+                            .scenario = scope->scenario };
     return function->run(&call, out);
 }
 

@@ -18,6 +18,7 @@ typedef struct att_scope {
     int calls;                                 /* own functions around this expression */
     const att_rounding *rounding;              /* each step is rounded; NULL: exact */
     struct att_derivation *derivation; /* notes the value of every node (derivation.h); or NULL */
+    struct att_scenario *scenario;     /* what is computed otherwise (scenario.h); NULL: nothing */
 } att_scope;
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);

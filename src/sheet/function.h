@@ -34,7 +34,8 @@ typedef struct att_call {
                                  a flag that is present is the WORD of its name */
     const struct att_sheet_source *source; /* for att_call_fail(): the sheet's name and text */
     att_error *err;
-    const att_rounding *rounding; /* parts of layers are rounded; NULL: exact */
+    const att_rounding *rounding;  /* parts of layers are rounded; NULL: exact */
+    struct att_scenario *scenario; /* scenario.h; NULL: none */
 } att_call;
 
 /* `accepts` describes the values of an option, for error messages, help and the evaluator.

@@ -9,6 +9,7 @@
 #include "reference/rounding.h"
 #include "sheet/blocks.h"
 #include "sheet/matrix.h"
+#include "sheet/scenario.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,6 +38,15 @@ static const struct elementwise_spec {
     { "cos", att_cos },
 };
 
+static att_status apply(const att_call *call, double (*function)(double), const att_matrix *of,
+                        att_value *out)
+{
+    att_matrix *to = att_matrix_like(call->arena, of);
+    for (int64_t i = 0; to && i < of->rows * of->cols; i++)
+        to->data[i] = function(of->data[i]);
+    return return_matrix(call, to, out);
+}
+
 static att_status run_element(const att_call *call, att_value *out)
 {
     const att_matrix *of;
@@ -44,10 +54,10 @@ static att_status run_element(const att_call *call, att_value *out)
     const struct elementwise_spec *row = elements;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
-    att_matrix *to = att_matrix_like(call->arena, of);
-    for (int64_t i = 0; to && i < of->rows * of->cols; i++)
-        to->data[i] = row->apply(of->data[i]);
-    return return_matrix(call, to, out);
+    bool activation = row < elements + 4; /* tanh, relu, sigmoid, gelu */
+    if (activation && att_slip_is_made(call->scenario, ATT_SLIP_NO_ACTIVATION, call->node, 0))
+        return return_matrix(call, of, out);
+    return apply(call, row->apply, of, out);
 }
 
 /* ---- Along rows, or with the flag `cols` along columns (by transposing twice) */
@@ -83,6 +93,9 @@ static att_status run_softmax(const att_call *call, att_value *out)
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
     ATT_TRY(check_axis(call));
+    cols = cols != att_slip_is_made(call->scenario, ATT_SLIP_SOFTMAX_COLUMNS, call->node, 0);
+    if (att_slip_is_made(call->scenario, ATT_SLIP_EXP_ONLY, call->node, 0))
+        return apply(call, att_exp, of, out);
     const att_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
     att_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
     for (int64_t i = 0; to && i < to->rows; i++)

@@ -19,6 +19,9 @@ typedef struct att_interpreter {
     const att_rounding *rounding; /* of the steps from here on; NULL: exact alone */
     att_own_functions functions;  /* own functions, own.h */
     att_symbol_table by_hand;     /* the names whose values were rounded, or follow from such */
+    const char *variant;          /* of an exercise: what its random values depend on */
+    uint64_t draw; /* 0, 1, …: the random values are drawn again until `require` holds */
+    bool rejected; /* a `require` does not hold for this draw */
 } att_interpreter;
 
 /* A line of the sheet without leading and trailing blanks. */
@@ -43,6 +46,10 @@ att_statement att_run_define;  /* own.c: f(x, W) = … */
 att_statement att_run_for;     /* loop.c: for x of X: y = … */
 att_statement att_run_expect;  /* expect.c */
 att_statement att_run_compare; /* compare.c */
+att_statement att_run_given;   /* exercise.c */
+att_statement att_run_ask;
+att_statement att_run_hint;
+att_statement att_run_require;
 
 /* The statement that a line starts; *out is NULL for text. A line of text that looks like a
  * misspelled statement is an error. */
@@ -70,6 +77,10 @@ att_status att_sheet_line_reject_claim(const att_interpreter *interpreter,
 att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t length,
                                   const char *name, const char *folder, size_t limit,
                                   att_error *err);
+
+/* att_sheet_read() for a variant of an exercise. */
+att_status att_sheet_run_variant(att_sheet **out, const char *text, size_t length, const char *name,
+                                 const char *folder, const char *variant, att_error *err);
 
 /* Ends the statement: adds its step, with the source text and the comment behind it. */
 att_status att_interpreter_add_step(att_interpreter *interpreter, const att_parser *parser,

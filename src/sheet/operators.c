@@ -4,9 +4,11 @@
 #include "base/progress.h"
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
+#include "sheet/scenario.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static double add(double a, double b)
 {
@@ -232,6 +234,81 @@ static att_status multiply(const att_scope *scope, const att_expr *node, const a
     return ATT_OK;
 }
 
+/* ---- Slips (scenario.h) */
+
+static bool is_root(const att_expr *node)
+{
+    return node->kind == ATT_EXPR_CALL && strcmp(node->text, "sqrt") == 0;
+}
+
+/* Divided by d instead of sqrt(d). */
+static double divide_twice(double a, double root)
+{
+    return a / (root * root);
+}
+
+/* Transposes a factor, or undoes its transpose, if the product still has a shape. */
+static att_status turn_factor(const att_scope *scope, const att_expr *node,
+                              const att_matrix *factors[2], int side)
+{
+    bool primed = node->child[side]->kind == ATT_EXPR_TRANSPOSE;
+    const att_matrix *turned = factors[side], *other = factors[1 - side];
+    bool fits = side == 0 ? turned->rows == other->rows : turned->cols == other->cols;
+    if (!fits || turned->rows * turned->cols <= 1 || att_matrix_is_scalar(other) ||
+        !att_slip_is_made(scope->scenario, primed ? ATT_SLIP_NOT_TRANSPOSED : ATT_SLIP_TRANSPOSED,
+                          node, side))
+        return ATT_OK;
+    factors[side] = att_matrix_transpose(scope->arena, turned);
+    return factors[side] ? ATT_OK : att_fail_memory(scope->err);
+}
+
+/* The function that a slip puts in place of the operation; NULL: none. */
+static double keep_left(double a, double b)
+{
+    (void)b;
+    return a;
+}
+
+static double (*slip_function(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                              const att_matrix *right))(double, double)
+{
+    att_scenario *scenario = scope->scenario;
+    bool same = left->rows == right->rows && left->cols == right->cols;
+    bool smaller = fits(left->rows, right->rows) && fits(left->cols, right->cols) &&
+                   left->rows * left->cols >= right->rows * right->cols;
+    if (node->op == ATT_OP_DIVIDE && is_root(node->child[1])) {
+        if (att_slip_is_made(scenario, ATT_SLIP_NO_SCALE, node, 0))
+            return keep_left;
+        return att_slip_is_made(scenario, ATT_SLIP_SCALE_NOT_ROOT, node, 0) ? divide_twice : NULL;
+    }
+    if (node->op == ATT_OP_ADD && smaller)
+        return att_slip_is_made(scenario, ATT_SLIP_NO_BIAS, node, 0) ? keep_left : NULL;
+    if (node->op == ATT_OP_MULTIPLY && same && !att_matrix_is_scalar(left))
+        return att_slip_is_made(scenario, ATT_SLIP_ELEMENTWISE, node, 0) ? multiply_elementwise
+                                                                         : NULL;
+    return NULL;
+}
+
+/* Makes the slips of the scenario: *result is not NULL if one replaces the operation; others change
+ * an operand. */
+static att_status make_slips(const att_scope *scope, const att_expr *node,
+                             const att_matrix *operands[2], att_matrix **result)
+{
+    double (*function)(double, double) = slip_function(scope, node, operands[0], operands[1]);
+    *result = NULL;
+    if (function) {
+        *result = broadcast(scope->arena, operands[0], operands[1], function);
+        return *result ? ATT_OK : att_fail_memory(scope->err);
+    }
+    for (int side = 0; side < 2 && node->op == ATT_OP_MULTIPLY; side++) {
+        const att_matrix *before = operands[side];
+        ATT_TRY(turn_factor(scope, node, operands, side));
+        if (operands[side] != before)
+            break;
+    }
+    return ATT_OK;
+}
+
 att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_matrix *left;
@@ -239,6 +316,15 @@ att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_val
     att_matrix *result;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &left));
     ATT_TRY(att_eval_matrix(scope, node->child[1], &right));
+    if (scope->scenario) {
+        const att_matrix *operands[2] = { left, right };
+        ATT_TRY(make_slips(scope, node, operands, &result));
+        *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = result };
+        if (result)
+            return ATT_OK;
+        left = operands[0];
+        right = operands[1];
+    }
     if (node->op == ATT_OP_MULTIPLY)
         ATT_TRY(multiply(scope, node, left, right, &result));
     else if (node->op == ATT_OP_DIVIDE)

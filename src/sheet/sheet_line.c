@@ -20,6 +20,21 @@ static const struct keyword {
 
 enum { KEYWORDS = ATT_COUNT(keywords) };
 
+/* The statements of exercises begin with words that also begin lines of prose ("given the scores",
+ * "ask yourself"): each is a statement only before what it takes. */
+enum follower { NAME_AND_EQUALS, EXPRESSION_AND_STRING, STRING_ALONE, KNOWN_NAME };
+
+static const struct exercise_keyword {
+    const char *word;
+    att_statement *run;
+    enum follower follower;
+} exercise_keywords[] = {
+    { "given", att_run_given, NAME_AND_EQUALS },
+    { "ask", att_run_ask, EXPRESSION_AND_STRING },
+    { "hint", att_run_hint, STRING_ALONE },
+    { "require", att_run_require, KNOWN_NAME },
+};
+
 static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -103,6 +118,7 @@ struct expression_trial {
     bool fills_line; /* the expression is the whole line */
     bool assigned;   /* a '=' follows the expression */
     bool ends_early; /* incomplete: it may continue on the next line */
+    bool quoted;     /* a string follows the expression */
 };
 
 /* Parses the line as an expression and discards it. Lines longer than people write are not
@@ -136,6 +152,7 @@ static att_status try_expression(const att_interpreter *interpreter, const att_s
                         att_parser_at(&parser, ATT_TOKEN_EQUAL_TO) ||
                         (att_parser_at(&parser, ATT_TOKEN_COLON) &&
                          origin.text[parser.token.offset + 1] == '='); /* f(x) := x */
+        out->quoted = att_parser_at(&parser, ATT_TOKEN_STRING) && node->kind != ATT_EXPR_STRING;
     } else {
         out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
     }
@@ -233,6 +250,80 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
                      "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
                      "starts with '>')",
                      word, near);
+}
+
+/* ---- Exercises */
+
+/* Whether the line behind the keyword is what the statement takes. */
+static att_status takes(const att_interpreter *interpreter, const att_sheet_line *rest,
+                        enum follower follower, bool *out)
+{
+    size_t name = leading_name(rest);
+    struct expression_trial trial;
+    *out = rest->length > 0 && rest->text[0] == '"'; /* of `ask`: the expression is missing */
+    if (follower == STRING_ALONE || (follower == EXPRESSION_AND_STRING && *out))
+        return ATT_OK;
+    if (follower == KNOWN_NAME) {
+        *out = begins_known(interpreter, rest);
+        return ATT_OK;
+    }
+    if (follower == NAME_AND_EQUALS) {
+        *out = name > 0 && is_assignment(rest, name);
+        return ATT_OK;
+    }
+    ATT_TRY(try_expression(interpreter, rest, &trial));
+    *out = trial.quoted || (contains(rest, "\"") && begins_known(interpreter, rest)) ||
+           (trial.intended && (trial.fills_line || contains(rest, " points ")));
+    return ATT_OK;
+}
+
+static bool same_letters(const char *word, size_t length, const char *keyword)
+{
+    return strlen(keyword) == length && strncasecmp(word, keyword, length) == 0;
+}
+
+/* Words that are near a keyword and begin lines of prose. */
+static bool is_other_word(const char *word)
+{
+    static const char *const words[] = { "gives", "give",     "giving",   "driven", "asks",
+                                         "task",  "mask",     "and",      "as",     "is",
+                                         "hints", "requires", "required", "wins",   "a" };
+    for (size_t i = 0; i < ATT_COUNT(words); i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* The statement of an exercise that the line is; *out stays NULL for another line. A misspelled
+ * keyword, or one with capitals, before what the statement takes is an error. */
+static att_status find_exercise_statement(const att_interpreter *interpreter,
+                                          const att_sheet_line *line, size_t name,
+                                          att_statement **out)
+{
+    enum { MAX_LENGTH = 10 };
+    char word[MAX_LENGTH + 1] = "";
+    bool applies = false;
+    if (name == 0 || name > MAX_LENGTH)
+        return ATT_OK;
+    memcpy(word, line->text, name);
+    const att_sheet_line rest = rest_of(line, name);
+    for (size_t i = 0; i < ATT_COUNT(exercise_keywords); i++) {
+        const struct exercise_keyword *row = &exercise_keywords[i];
+        bool same = same_letters(word, name, row->word);
+        if (!same && (is_other_word(word) || !att_suggest(word, &row->word, 1)))
+            continue;
+        ATT_TRY(takes(interpreter, &rest, row->follower, &applies));
+        if (!applies)
+            continue;
+        if (strcmp(word, row->word) != 0)
+            return fail_line(interpreter, line,
+                             "unknown statement '%s': did you mean '%s'? (text that looks like a "
+                             "statement starts with '>')",
+                             word, row->word);
+        *out = row->run;
+        return ATT_OK;
+    }
+    return ATT_OK;
 }
 
 /* ---- Claims in the middle of a line, and under other names */
@@ -443,6 +534,16 @@ static att_status reject_start(const att_interpreter *interpreter, const att_she
     return ATT_OK;
 }
 
+/* `load` and the keywords of exercises, which cannot be names either; or NULL. */
+static const char *reserved_word(const char *word, size_t length)
+{
+    for (size_t i = 0; i < ATT_COUNT(exercise_keywords); i++)
+        if (strlen(exercise_keywords[i].word) == length &&
+            memcmp(exercise_keywords[i].word, word, length) == 0)
+            return exercise_keywords[i].word;
+    return length == strlen("load") && memcmp(word, "load", length) == 0 ? "load" : NULL;
+}
+
 att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out)
 {
@@ -452,10 +553,9 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
     size_t name = leading_name(line);
     const struct keyword *keyword = find_keyword(line->text, name);
     if (name > 0 && is_assignment(line, name)) {
-        bool load = name == strlen("load") && memcmp(line->text, "load", name) == 0;
-        if (keyword || load)
-            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name",
-                             keyword ? keyword->word : "load");
+        const char *reserved = keyword ? keyword->word : reserved_word(line->text, name);
+        if (reserved)
+            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name", reserved);
         *out = att_run_assign;
         return reject_joined_keyword(interpreter, line, name);
     }
@@ -474,6 +574,7 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
         return ATT_OK;
     }
     ATT_TRY(att_sheet_line_setting(interpreter, line, out));
+    ATT_TRY(find_exercise_statement(interpreter, line, name, out));
     if (*out)
         return ATT_OK;
     if (name > 0) {

@@ -4,6 +4,7 @@
 #include "sheet/hand.h"
 #include "sheet/matrix.h"
 #include "sheet/derivation.h"
+#include "sheet/scenario.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,7 +46,11 @@ att_status att_step_evaluate(att_interpreter *interpreter, att_trace_step *step,
     att_derivation derivation = { .used = { step->name ? step->name : "" }, .used_count = 1 };
     att_scope scope = interpreter->scope;
     scope.derivation = &derivation;
-    ATT_TRY(att_eval(&scope, step->formula, value));
+    if (step->name)
+        ATT_TRY(att_eval_assigned(&scope, step->name, interpreter->source.anchor_line,
+                                  step->formula, value));
+    else
+        ATT_TRY(att_eval(&scope, step->formula, value));
     ATT_TRY(att_step_set_value(&scope, value, step));
     return att_hand_add(interpreter, value, step, hand);
 }

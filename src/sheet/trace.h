@@ -82,6 +82,30 @@ typedef struct att_check {
     const char *message;   /* the outcome in one sentence: element and difference */
 } att_check;
 
+/* An `ask` of an exercise: a value that students compute. */
+typedef struct att_ask {
+    size_t number;           /* from 1, in the order of the sheet */
+    const char *name;        /* the expression as written: "a.weights" */
+    const char *description; /* "the weights" */
+    const att_expr *formula;
+    const att_matrix *value;
+    double points;
+    bool partial; /* points by element */
+    bool rounded; /* the rule is `as rounded`; otherwise `rule`, `tolerance` and `digits` */
+    att_rule rule;
+    double tolerance;
+    int digits;
+    const char *hints[4]; /* NULL after the last */
+    /* Where the value is computed, so that a student's numbers can take its place (scenario.h): the
+     * elements `places` of the value, or of the part, that is assigned to `target` at `line`.
+     * target NULL: it is an expression, which nothing later uses. */
+    const char *target;
+    const char *part;
+    int64_t head;
+    int line;
+    const int64_t *places; /* one per element of `value`, row-major */
+} att_ask;
+
 typedef enum att_step_kind {
     ATT_STEP_HEADING, /* `text`, `level` 1 to 3 */
     ATT_STEP_PROSE,   /* `text`: a paragraph; consecutive lines are joined with '\n' */
@@ -91,6 +115,7 @@ typedef enum att_step_kind {
     ATT_STEP_CHECK,   /* `check` */
     ATT_STEP_ERROR,   /* expect error that passed: `formula`, and the error message in `text` */
     ATT_STEP_PLOT,    /* `map` of `formula` */
+    ATT_STEP_ASK,     /* `ask` */
 } att_step_kind;
 
 typedef struct att_trace_step {
@@ -112,6 +137,8 @@ typedef struct att_trace_step {
     att_detail detail; /* how much of the derivation is shown, as the sheet says */
     const att_check *check;
     const att_map *map;
+    const att_ask *ask;
+    bool given; /* ATT_STEP_VALUE: stated by `given` */
 } att_trace_step;
 
 struct att_sheet {
@@ -126,6 +153,11 @@ struct att_sheet {
     size_t file_count;
     size_t checks;
     size_t failures;
+    att_ask **asks; /* of an exercise */
+    size_t ask_count, ask_capacity;
+    bool random;   /* a `given` is drawn for each variant */
+    uint64_t draw; /* which draw of it satisfies every `require`, from 0 */
+    bool solution; /* the document states the values of asks instead of blanks */
 };
 
 #endif

@@ -244,7 +244,86 @@ static const char *const prose[] = {
     "cut the cake in 2",
     "The handout rounds each step to one decimal",
     "Round trip: no step is lost",
+    "given the scores, compute the weights",
+    "Given x and w, what follows?",
+    "Given that x = 3, what follows?",
+    "given by the handout",
+    "gives x = 3 again",
+    "ask yourself what x is",
+    "Ask your neighbor about w",
+    "asks for x",
+    "a task such as \"x\"",
+    "hint: think of x",
+    "hint that x is large",
+    "A hint is below",
+    "require patience",
+    "required are x and w",
+    "requires x to be positive",
+    "The mask \"causal\" is common",
 };
+
+/* Statements of an exercise that are meant, but written with a slip. */
+static const char *const exercise_slips[] = {
+    "Given y = [1 2]",
+    "GIVEN y = [1 2]",
+    "gvien y = [1 2]",
+    "given y = random 2 by 3",
+    "given y = random 2 x 3 from 3 to 1",
+    "given y = random 2 x 3 from 0 to 1 stp 0.1",
+    "given y = random 2 x 3 to 5",
+    "given y = random 0 x 3",
+    "given y = ",
+    "given y == 3",
+    "given = 3",
+    "given y = 3, compute",
+    "Ask x \"the number\"",
+    "aks x \"the number\"",
+    "askx \"the number\" = 3",
+    "ask x the number points 3",
+    "ask x",
+    "ask x points 3",
+    "ask x \"the number\" point",
+    "ask x \"the number\" points",
+    "ask x \"the number\" points three",
+    "ask x \"the number\" pionts 3",
+    "ask x \"the number\" with 0.1",
+    "ask x \"the number\" within",
+    "ask x \"the number\" as printed",
+    "ask x \"the number\" to 2",
+    "ask x \"the number\" within 0.1 to 2 digits",
+    "ask unknown \"the number\"",
+    "ask x \"the number",
+    "ask = 3",
+    "Hint \"think\"",
+    "hnt \"think\"",
+    "hint \"no ask before it\"",
+    "hint = 3",
+    "Require x nonzero",
+    "requre x nonzero",
+    "require x nonzro",
+    "require x non zero",
+    "require x above",
+    "require x above w",
+    "require x below 0",
+    "require x = 3",
+    "require w distinct w",
+    "require = 3",
+};
+
+static void a_statement_of_an_exercise_with_a_slip_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(exercise_slips); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\n", exercise_slips[i]);
+        if (att_sheet_read(&sheet, text, strlen(text), "slip.att", ".", &err) == ATT_OK)
+            fail_msg("taken as text or as a statement: %s", exercise_slips[i]);
+        assert_int_equal(err.line, 3);
+        assert_true(err.column > 0);
+    }
+}
 
 static void text_about_claims_is_text(void **state)
 {
@@ -297,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_claim_with_a_slip_fails_or_is_an_error),
         cmocka_unit_test(a_misspelled_statement_is_an_error),
         cmocka_unit_test(text_about_claims_is_text),
+        cmocka_unit_test(a_statement_of_an_exercise_with_a_slip_is_an_error),
         cmocka_unit_test(a_percentage_is_a_tolerance_relative_to_the_expected_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

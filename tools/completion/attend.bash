@@ -15,7 +15,7 @@ _attend_files() {
 }
 
 _attend_verbs() {
-    _attend_words 'explain train run eval score show cells info import features bench gradcheck help --help --version'
+    _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck help --help --version'
 }
 
 # Completes the value of the option before the cursor; fails if it takes none.
@@ -37,6 +37,21 @@ _attend_value() {
     'explain --png') _attend_files 'png' ;;
     'explain --pdf') _attend_files 'pdf' ;;
     'explain --scale') ;;
+    'exercise --variant') ;;
+    'exercise --variants') ;;
+    'exercise --format' | 'exercise -f') _attend_words 'text md latex html json' ;;
+    'exercise --output' | 'exercise -o') _attend_files '' ;;
+    'exercise --digits' | 'exercise -d') ;;
+    'exercise --color') _attend_words 'auto always never' ;;
+    'grade --variant') ;;
+    'grade --variants') ;;
+    'grade --format' | 'grade -f') _attend_words 'text md html json' ;;
+    'grade --output' | 'grade -o') _attend_files '' ;;
+    'grade --pages') ;;
+    'grade --csv') _attend_files '' ;;
+    'grade --json') _attend_files '' ;;
+    'grade --gradescope') _attend_files '' ;;
+    'grade --color') _attend_words 'auto always never' ;;
     'train --config') _attend_files '' ;;
     'train --train') _attend_files '' ;;
     'train --source') _attend_files '' ;;
@@ -257,6 +272,17 @@ _attend_options() {
             --color --ascii --svg --png
             --pdf --scale --quiet'
         ;;
+    exercise)
+        _attend_words '--help --variant --variants --solution
+            --format --output --digits --color
+            --ascii'
+        ;;
+    grade)
+        _attend_words '--help --variant --variants --format
+            --output --pages --csv --json
+            --gradescope --reveal --check --color
+            --ascii'
+        ;;
     train)
         _attend_words '--help --config --quiet --train
             --source --target --valid --valid-source
@@ -355,6 +381,8 @@ _attend_options() {
 _attend_operands() {
     case $verb in
     explain) _attend_files 'att' ;;
+    exercise) _attend_files 'att' ;;
+    grade) _attend_files '' ;;
     train) _attend_words 'pairs translate reverse copy sort classify tag lm caption shapes' ;;
     run) _attend_files '' ;;
     eval) _attend_files '' ;;
@@ -367,7 +395,7 @@ _attend_operands() {
     features) _attend_files '' ;;
     bench) _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     gradcheck) _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null | cut -d ' ' -f 1)" ;;
-    help) _attend_words 'explain train run eval score show cells info import features bench gradcheck help' ;;
+    help) _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck help' ;;
     esac
 }
 

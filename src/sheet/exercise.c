@@ -147,6 +147,8 @@ att_status att_run_given(att_interpreter *interpreter, att_parser *parser)
     att_expr *formula = NULL;
     att_value value;
     ATT_TRY(att_parser_name(parser, "a name behind 'given'", &name));
+    if (att_parser_at(parser, ATT_TOKEN_EQUAL_TO))
+        return att_parser_expected(parser, "'=' behind the name of a given value");
     ATT_TRY(att_parser_take(parser)); /* the '=', seen before */
     if (is_draw(parser)) {
         ATT_TRY(draw_value(interpreter, parser, &value));

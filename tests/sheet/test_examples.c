@@ -30,6 +30,9 @@ static const struct example {
     { "h09-positions.att", 19, 1, 16 },        { "h10-pen-and-paper.att", 15, 3, 150 },
     { "h11-without-matrices.att", 9, 0, 40 },  { "h18-translation.att", 18, 1, 20 },
     { "h19-attention-layer.att", 29, 1, 100 }, { "h20-equivariance.att", 10, 2, 100 },
+    { "h13-attentional-state.att", 9, 0, 10 }, { "h15-hello.att", 14, 0, 20 },
+    { "h17-caption.att", 11, 1, 20 },          { "h21-stop-token.att", 7, 1, 50 },
+    { "h22-transformer.att", 11, 1, 100 },     { "beam-search.att", 13, 0, 1 },
 };
 enum { EXAMPLES = ATT_COUNT(examples) };
 

@@ -471,6 +471,13 @@ typedef enum att_format {
     ATT_FORMAT_JSON,
     ATT_FORMAT_SVG
 } att_format;
+/* How many elements of a result are worked out with their numbers; JSON has all. */
+typedef enum att_detail {
+    ATT_DETAIL_SHEET, /* as the sheet says: `detail none|one|all`, or one element */
+    ATT_DETAIL_NONE,
+    ATT_DETAIL_ONE,
+    ATT_DETAIL_ALL
+} att_detail;
 typedef enum att_color { ATT_COLOR_NONE, ATT_COLOR_256, ATT_COLOR_TRUE } att_color;
 
 /* Options of every `_render` call. Options that do not apply to the format or object are ignored; a
@@ -478,14 +485,15 @@ typedef enum att_color { ATT_COLOR_NONE, ATT_COLOR_256, ATT_COLOR_TRUE } att_col
 typedef struct att_render_options {
     size_t size;
     att_format format;
-    int digits;       /* digits after the decimal point; 0: 4; -1: none */
-    const char *only; /* sheets: show only the steps of this name; NULL: all */
-    int64_t row;      /* sheets: show only this row of matrices, from 1; 0: all */
-    int64_t head;     /* sheets and maps: show only this head, from 1; 0: all */
-    att_color color;  /* text */
-    bool ascii;       /* text: draw with ASCII characters alone */
-    int width;        /* text and SVG: columns; 0: 100 */
-    bool flat;        /* SVG maps: for rasterizers, one path per color and no data per cell */
+    int digits;        /* digits after the decimal point; 0: 4; -1: none */
+    const char *only;  /* sheets: show only the steps of this name; NULL: all */
+    int64_t row;       /* sheets: show only this row of matrices, from 1; 0: all */
+    int64_t head;      /* sheets and maps: show only this head, from 1; 0: all */
+    att_color color;   /* text */
+    bool ascii;        /* text: draw with ASCII characters alone */
+    int width;         /* text and SVG: columns; 0: 100 */
+    bool flat;         /* SVG maps: for rasterizers, one path per color and no data per cell */
+    att_detail detail; /* sheets: elements worked out, whatever the sheet says */
 } att_render_options;
 /* Appends the sheet. An `only` that names no step, or a row or a head that no matrix has, is
  * ATT_BAD_INPUT. Text, Markdown, LaTeX, HTML, JSON. */

@@ -149,6 +149,8 @@ static void put_calculation(att_page *page, const att_calculation *calculation)
     put_matrix(page, "value", calculation->value);
     if (calculation->row > 0)
         put_integer(page, "row", calculation->row);
+    if (calculation->rounded)
+        put_bool(page, "rounded", true);
     att_put(page->out, "}");
 }
 
@@ -162,6 +164,7 @@ static void put_part(att_page *page, const att_trace_part *part)
     put_string(page, "description", part->description);
     put_formula(page, "formula", part->formula);
     put_matrix(page, "value", part->value);
+    put_matrix(page, "rounded", part->rounded);
     if (part->calculation_count > 0) {
         put_key(page, "calculations");
         att_put(page->out, "[");
@@ -218,20 +221,53 @@ static void json_prose(att_page *page, const att_trace_step *step)
     att_put(page->out, "}");
 }
 
+/* Inner results, and the calculations of a value without any, which are not fields of the result.
+ */
+static void put_derivation(att_page *page, const att_trace_step *step)
+{
+    bool inner = step->calculation_count > 0;
+    for (size_t i = 0; i < step->part_count; i++)
+        inner |= step->parts[i].inner;
+    if (!inner)
+        return;
+    put_key(page, "derivation");
+    att_put(page->out, "[");
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i]);
+    if (step->calculation_count > 0)
+        put_part(page, &(att_trace_part){ .name = step->name,
+                                          .formula = step->formula,
+                                          .calculations = step->calculations,
+                                          .calculation_count = step->calculation_count });
+    att_put(page->out, "]");
+}
+
+/* Whether the step has parts that are fields of its result. */
+static bool has_fields(const att_trace_step *step)
+{
+    for (size_t i = 0; i < step->part_count; i++)
+        if (!step->parts[i].inner)
+            return true;
+    return false;
+}
+
 static void json_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "value");
     put_string(page, "name", step->name);
     put_formula(page, "formula", step->formula);
     put_matrix(page, "value", step->value);
-    if (step->part_count > 0) {
+    put_matrix(page, "rounded", step->rounded);
+    if (has_fields(step)) {
         put_key(page, "parts");
         att_put(page->out, "[");
         for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-            if (att_part_is_shown(&step->parts[i], page->options))
+            if (!step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
                 put_part(page, &step->parts[i]);
         att_put(page->out, "]");
     }
+    put_derivation(page, step);
     att_put(page->out, "}");
 }
 
@@ -260,6 +296,8 @@ static void json_check(att_page *page, const att_trace_step *step)
     open_step(page, step, "check");
     put_bool(page, "passed", check->passed);
     put_bool(page, "negated", check->negated);
+    if (check->by_hand)
+        put_bool(page, "by_hand", true);
     put_formula(page, "left", check->left);
     put_formula(page, "right", check->right);
     put_string(page, "file", check->file);

@@ -4,6 +4,7 @@
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
+#include "render/prose.h"
 #include "text/display_width.h"
 
 #include <inttypes.h>
@@ -106,7 +107,7 @@ static void text_prose(att_page *page, const att_trace_step *step)
     att_terminal terminal = terminal_of(page);
     if (page->shown > 0)
         put_blank(page);
-    att_terminal_wrapped(&terminal, step->text, 0, 0);
+    att_prose_put_text(&terminal, step->text);
 }
 
 static void put_shape(att_page *page, const att_matrix *value)
@@ -160,8 +161,7 @@ static void put_inline(att_page *page, const att_matrix *value)
         if (value->allowed && !value->allowed[0])
             att_put(page->out, "masked");
         else
-            att_put_formula_number(page->out, value->data[0], notation(page),
-                                   page->options->digits);
+            att_put_formula_matrix(page->out, value, notation(page), page->options->digits);
         return;
     }
     att_view view = att_matrix_text_view(&terminal, value, page->options, 0);
@@ -205,6 +205,24 @@ static void put_name(const att_terminal *terminal, const char *name, bool more)
     att_put(terminal->out, more ? " = " : " =");
 }
 
+/* formula = number, over several lines. */
+static void put_long_number(att_page *page, const char *formula, const att_matrix *value,
+                            int column, int indent)
+{
+    att_terminal terminal = terminal_of(page);
+    struct line line;
+    line_open(&line);
+    att_put(&line.out, formula);
+    att_put(&line.out, " = ");
+    if (value->allowed && !value->allowed[0])
+        att_put(&line.out, "masked");
+    else
+        att_put_formula_matrix(&line.out, value, notation(page), page->options->digits);
+    const char *text = line_close(&line, page);
+    if (text)
+        att_terminal_wrapped(&terminal, text, column, indent + VALUE_INDENT);
+}
+
 /* name = formula, and the value behind or below it. Name and formula may be missing. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value, int indent)
@@ -227,6 +245,10 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         put_blank(page);
         return;
     }
+    if (value && is_scalar(value) && !literal) {
+        put_long_number(page, text, value, column, indent);
+        return;
+    }
     if (end < terminal.width) {
         att_put(page->out, text);
         if (value)
@@ -239,19 +261,43 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         put_matrix(page, value, indent + VALUE_INDENT);
 }
 
+/* The second column: the value with each step rounded, if it is another one. */
+static void put_rounded(att_page *page, const att_matrix *value, int indent)
+{
+    char words[ATT_ROUNDING_WORDS];
+    att_terminal terminal = terminal_of(page);
+    if (!value)
+        return;
+    att_put_repeat(page->out, " ", indent);
+    att_put(page->out, page->options->ascii ? "  ~ " : "  ≈ ");
+    int column = indent + VALUE_INDENT;
+    bool line = fits_inline(&terminal, value, page->options, column + ATT_ROUNDING_WORDS);
+    if (line) {
+        put_inline(page, value);
+        att_put(page->out, "   ");
+    }
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
+    att_put(page->out, att_page_rounding(page, words));
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    put_blank(page);
+    if (!line)
+        put_matrix(page, value, column);
+}
+
 static void text_calculation(att_page *page, const att_calculation *calculation)
 {
     struct line line;
     line_open(&line);
-    att_put_calculation(&line.out, calculation, notation(page), page->options->digits, " = ",
-                        " = ");
+    att_put_calculation(&line.out, calculation, notation(page), page->options->digits, " = ", " = ",
+                        page->options->ascii ? " ~ " : " ≈ ");
     const char *text = line_close(&line, page);
     if (!text)
         return;
     att_terminal terminal = terminal_of(page);
+    int indent = page->in_part ? PART_VALUE_INDENT : VALUE_INDENT;
     att_terminal_style(&terminal, ATT_STYLE_DIM);
-    att_put_repeat(page->out, " ", PART_VALUE_INDENT);
-    att_terminal_wrapped(&terminal, text, PART_VALUE_INDENT, PART_VALUE_INDENT + 4);
+    att_put_repeat(page->out, " ", indent);
+    att_terminal_wrapped(&terminal, text, indent, indent + 4);
     att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
@@ -294,6 +340,7 @@ static void text_part(att_page *page, const att_trace_part *part, const att_trac
         att_terminal_style(&terminal, ATT_STYLE_NONE);
     }
     put_equation(page, part->name, part->formula, value, PART_INDENT);
+    put_rounded(page, part->rounded, PART_INDENT);
     att_put_calculations(page, part);
 }
 
@@ -311,9 +358,11 @@ static void put_comment(att_page *page, const att_trace_step *step, int indent)
 
 static void text_value(att_page *page, const att_trace_step *step)
 {
-    bool in_parts = att_value_is_part(step);
+    bool in_parts = att_value_is_part(page, step);
     put_blank(page);
     put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
+    put_rounded(page, in_parts ? NULL : step->rounded, 0);
+    att_put_step_calculations(page, step);
     put_comment(page, step, VALUE_INDENT);
     att_put_parts(page, step);
 }
@@ -441,7 +490,7 @@ const att_format_spec att_format_text = {
     .head = text_head,
     .part = text_part,
     .calculation = text_calculation,
-    .calculations = { .more_begin = "        (and ", .more_end = ")\n" }, /* PART_VALUE_INDENT */
+    .calculations = {}, /* PART_VALUE_INDENT */
     .end_sheet = text_end_sheet,
     .end = text_end,
 };

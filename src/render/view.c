@@ -29,8 +29,8 @@ att_view att_view_of(const att_matrix *matrix, const att_render_options *options
     att_view view = { .matrix = matrix };
     view.rows = att_axis_abridged(matrix->rows, most_rows);
     view.cols = att_axis_abridged(matrix->cols, most_cols);
-    view.format = att_number_choose(matrix->data, matrix->allowed, matrix->rows * matrix->cols,
-                                    options->digits);
+    view.format = att_number_choose_sums(matrix->data, matrix->allowed, matrix->rows * matrix->cols,
+                                         matrix->magnitude, options->digits);
     if (options->row > 0 && matrix->rows > 1) {
         bool has = options->row <= matrix->rows;
         view.rows = (att_axis){ .count = matrix->rows, .first = options->row - 1, .head = has };

@@ -174,6 +174,11 @@ att_status att_sheet_head_read_params(const att_sheet_layer *layer,
 att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *attention,
                                   att_sheet_head *head);
 
+/* Rounds the results of a head that has been computed, step by step (blocks_rounded.c). `products`
+ * are its raw scores, or NULL. */
+att_status att_sheet_head_round(const att_sheet_layer *layer, const att_sheet_attention *attention,
+                                att_sheet_head *head, att_matrix *products);
+
 /* Adds the parts of a head that has been computed. */
 att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_attention *attention,
                                     att_sheet_head *head);

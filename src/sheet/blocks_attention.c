@@ -6,8 +6,8 @@
 
 #include <inttypes.h>
 
-/* Parts of one head: q, k, v, projected, products, scores, weights, output. */
-enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MAX_HEADS = 4096 };
+/* Parts of one head: q, k, v, projected (or qW and kU), products, scores, weights, output. */
+enum { HEAD_PARTS = 9, SHARED_PARTS = 4, MAX_HEADS = 4096 };
 
 /* Adds an argument as a part, under the name that formulas use: q = s. */
 static att_status add_input(att_sheet_layer *layer, const char *name, const char *description,

@@ -270,6 +270,9 @@ static void label_results(att_sheet_head *head)
     }
     head->output->row_labels = head->query->row_labels;
     head->output->col_labels = head->value->col_labels;
+    head->output->magnitude = att_matrix_largest(head->value);
+    if (head->key->cols == head->query->cols)
+        head->scores->magnitude = att_matrix_largest(head->query) * att_matrix_largest(head->key);
 }
 
 static att_status compute(const att_sheet_layer *layer, const att_sheet_attention *attention,
@@ -290,7 +293,9 @@ static att_status compute(const att_sheet_layer *layer, const att_sheet_attentio
     ATT_TRY(compute_raw_scores(layer, &options, head));
     ATT_TRY(run_reference(layer, &options, head, head->scores, head->weights, head->output));
     label_results(head);
-    return ATT_OK;
+    return layer->call->rounding
+               ? att_sheet_head_round(layer, attention, head, (att_matrix *)head->raw_scores)
+               : ATT_OK;
 }
 
 att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *attention,

@@ -5,6 +5,8 @@
 #include "sheet/archive.h"
 #include "sheet/function.h"
 #include "sheet/matrix.h"
+#include "sheet/rounding.h"
+#include "sheet/derivation.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,7 +60,7 @@ static att_status fail_unknown(const att_scope *scope, const att_expr *node)
 
 static att_status eval_name(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_symbol *row = att_symbol_table_get(scope->symbols, node->text);
+    const att_symbol *row = att_symbol_table_find(scope->symbols, node->text);
     if (row) {
         *out = row->value;
         return ATT_OK;
@@ -181,6 +183,23 @@ static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_
     return set_matrix(scope, att_matrix_vstack(scope->arena, rows, node->children), out);
 }
 
+/* ---- Ranges */
+
+/* 1:5 is the row 1, 2, 3, 4, 5; a range whose end is below its start is empty. */
+static att_status eval_range(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    double first = 0, last = 0;
+    ATT_TRY(att_eval_number(scope, node->child[0], "the start of a range", &first));
+    ATT_TRY(att_eval_number(scope, node->child[1], "the end of a range", &last));
+    double count = last < first ? 0 : floor(last - first) + 1;
+    if (!(count <= 1e6))
+        return att_scope_fail(scope, node, "a range of %.0f numbers: at most a million", count);
+    att_matrix *row = att_matrix_new(scope->arena, 1, (int64_t)count);
+    for (int64_t i = 0; row && i < row->cols; i++)
+        row->data[i] = first + (double)i;
+    return set_matrix(scope, row, out);
+}
+
 /* ---- Lists */
 
 static att_status eval_list(const att_scope *scope, const att_expr *node, att_value *out)
@@ -205,7 +224,7 @@ static eval_function *const evaluators[] = {
     [ATT_EXPR_NUMBER] = eval_number,     [ATT_EXPR_CONSTANT] = eval_constant,
     [ATT_EXPR_NAME] = eval_name,         [ATT_EXPR_STRING] = eval_string,
     [ATT_EXPR_FIELD] = att_eval_field,   [ATT_EXPR_INDEX] = att_eval_index,
-    [ATT_EXPR_ALL] = eval_out_of_place,  [ATT_EXPR_RANGE] = eval_out_of_place,
+    [ATT_EXPR_ALL] = eval_out_of_place,  [ATT_EXPR_RANGE] = eval_range,
     [ATT_EXPR_CALL] = att_eval_call,     [ATT_EXPR_OPTION] = eval_out_of_place,
     [ATT_EXPR_NEGATE] = eval_negate,     [ATT_EXPR_TRANSPOSE] = eval_transpose,
     [ATT_EXPR_BINARY] = att_eval_binary, [ATT_EXPR_ROW] = eval_out_of_place,
@@ -216,6 +235,12 @@ static eval_function *const evaluators[] = {
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)
 {
     att_status status = evaluators[node->kind](scope, node, out);
+    if (status == ATT_OK && scope->rounding && out->kind == ATT_VALUE_MATRIX &&
+        att_rounding_is_step(node))
+        status =
+            set_matrix(scope, att_rounding_copy(scope->arena, scope->rounding, out->matrix), out);
+    if (status == ATT_OK && scope->derivation)
+        status = att_derivation_note(scope, node, out);
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
     scope->arena->limit_reached = false;

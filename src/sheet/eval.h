@@ -12,7 +12,12 @@ typedef struct att_scope {
     const att_symbol_table *symbols;
     const char *folder; /* folder of relative paths in `load`; NULL: loading is an error */
     att_error *err;
-    att_sheet *sheet; /* records the loaded files; NULL without a folder */
+    att_sheet *sheet;                /* records the loaded files; NULL without a folder */
+    const att_symbol_table *globals; /* inside of an own function: the names of the sheet */
+    const struct att_own_functions *functions; /* own.h; or NULL */
+    int calls;                                 /* own functions around this expression */
+    const att_rounding *rounding;              /* each step is rounded; NULL: exact */
+    struct att_derivation *derivation; /* notes the value of every node (derivation.h); or NULL */
 } att_scope;
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);

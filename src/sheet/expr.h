@@ -19,7 +19,7 @@ typedef enum att_expr_kind {
     ATT_EXPR_FIELD,     /* child 0 . `text` */
     ATT_EXPR_INDEX,     /* child 0 [ child 1 (, child 2) ]; from 1 */
     ATT_EXPR_ALL,       /* `:` alone as an index */
-    ATT_EXPR_RANGE,     /* child 0 : child 1 as an index */
+    ATT_EXPR_RANGE,     /* child 0 : child 1, as an index or a row of numbers */
     ATT_EXPR_CALL,      /* `text` ( children ); options last, as ATT_EXPR_OPTION */
     ATT_EXPR_OPTION,    /* `text` = child 0; without a child: a flag such as `causal` */
     ATT_EXPR_NEGATE,    /* - child 0 */
@@ -41,6 +41,12 @@ typedef enum att_expr_op {
     ATT_OP_MULTIPLY_ELEMENTWISE, /* .* element by element */
     ATT_OP_POWER,                /* ^ element by element */
     ATT_OP_DIVIDE_ELEMENTWISE,   /* ./ element by element, with broadcasting */
+    ATT_OP_LESS,                 /* comparisons, element by element: 1 or 0 */
+    ATT_OP_LESS_EQUAL,
+    ATT_OP_GREATER,
+    ATT_OP_GREATER_EQUAL,
+    ATT_OP_EQUAL_TO,
+    ATT_OP_NOT_EQUAL_TO,
 } att_expr_op;
 
 typedef struct att_expr {

@@ -34,6 +34,7 @@ typedef struct att_call {
                                  a flag that is present is the WORD of its name */
     const struct att_sheet_source *source; /* for att_call_fail(): the sheet's name and text */
     att_error *err;
+    const att_rounding *rounding; /* parts of layers are rounded; NULL: exact */
 } att_call;
 
 /* `accepts` describes the values of an option, for error messages, help and the evaluator.
@@ -58,7 +59,8 @@ typedef struct att_function {
 
 /* The tables, each terminated by a NULL name. */
 extern const att_function att_plain_functions[]; /* functions.c: softmax, tanh, sum, permute, … */
-extern const att_function att_block_functions[]; /* blocks.c: attention, multihead, rnn, … */
+extern const att_function att_choice_functions[]; /* functions_choose.c: where, sort, random, … */
+extern const att_function att_block_functions[];  /* blocks.c: attention, multihead, rnn, … */
 
 /* Fails at the place of `at` (of the call if NULL): sheet, line and column, with the line and a
  * caret as excerpt. */

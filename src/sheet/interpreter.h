@@ -3,6 +3,7 @@
 #define ATT_SHEET_INTERPRETER_H
 
 #include "sheet/eval.h"
+#include "sheet/own.h"
 #include "sheet/parse.h"
 
 typedef struct att_interpreter {
@@ -14,6 +15,10 @@ typedef struct att_interpreter {
     size_t statement;     /* byte offset of the current statement */
     att_string paragraph; /* prose collected so far */
     int paragraph_line;
+    att_detail detail;            /* of the statements from here on */
+    const att_rounding *rounding; /* of the steps from here on; NULL: exact alone */
+    att_own_functions functions;  /* own functions, own.h */
+    att_symbol_table by_hand;     /* the names whose values were rounded, or follow from such */
 } att_interpreter;
 
 /* A line of the sheet without leading and trailing blanks. */
@@ -31,7 +36,11 @@ typedef att_status att_statement(att_interpreter *interpreter, att_parser *parse
 att_statement att_run_assign; /* name = expression */
 att_statement att_run_show;   /* statements.c */
 att_statement att_run_plot;
-att_statement att_run_label;   /* statements.c */
+att_statement att_run_label;  /* statements.c */
+att_statement att_run_detail; /* settings.c */
+att_statement att_run_round;
+att_statement att_run_define;  /* own.c: f(x, W) = … */
+att_statement att_run_for;     /* loop.c: for x of X: y = … */
 att_statement att_run_expect;  /* expect.c */
 att_statement att_run_compare; /* compare.c */
 
@@ -39,6 +48,19 @@ att_statement att_run_compare; /* compare.c */
  * misspelled statement is an error. */
 att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out);
+
+/* The same for statements whose first word is often a word of prose: `detail all` is a statement,
+ * "detail all of it" is text. */
+att_status att_sheet_line_setting(const att_interpreter *interpreter, const att_sheet_line *line,
+                                  att_statement **out);
+
+/* Whether the line defines a function: f(x, W) = …. */
+bool att_sheet_line_is_definition(const att_sheet_line *line);
+
+/* Whether the line is a loop: for x of X: y = …. A line that only begins like one is text, or, if
+ * it has a '=' or a ':' where a loop has them, an error. *body is the offset of its ':'. */
+att_status att_sheet_line_loop(const att_interpreter *interpreter, const att_sheet_line *line,
+                               size_t *body);
 
 /* Refuses a line of text, or a heading, that has a claim in it: nobody would check it. */
 att_status att_sheet_line_reject_claim(const att_interpreter *interpreter,

@@ -5,6 +5,7 @@
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static double add(double a, double b)
@@ -27,6 +28,36 @@ static double divide_elementwise(double a, double b)
     return a / b;
 }
 
+static double less(double a, double b)
+{
+    return a < b;
+}
+
+static double less_equal(double a, double b)
+{
+    return a <= b;
+}
+
+static double greater(double a, double b)
+{
+    return a > b;
+}
+
+static double greater_equal(double a, double b)
+{
+    return a >= b;
+}
+
+static double equal_to(double a, double b)
+{
+    return a == b;
+}
+
+static double not_equal_to(double a, double b)
+{
+    return a != b;
+}
+
 /* The symbol of each operator and its function on two numbers. */
 static const struct operation {
     const char *sign;
@@ -39,6 +70,12 @@ static const struct operation {
     [ATT_OP_MULTIPLY_ELEMENTWISE] = { ".*", multiply_elementwise },
     [ATT_OP_DIVIDE_ELEMENTWISE] = { "./", divide_elementwise },
     [ATT_OP_POWER] = { "^", att_pow },
+    [ATT_OP_LESS] = { "<", less },
+    [ATT_OP_LESS_EQUAL] = { "<=", less_equal },
+    [ATT_OP_GREATER] = { ">", greater },
+    [ATT_OP_GREATER_EQUAL] = { ">=", greater_equal },
+    [ATT_OP_EQUAL_TO] = { "==", equal_to },
+    [ATT_OP_NOT_EQUAL_TO] = { "!=", not_equal_to },
 };
 
 /* "Q * K: Q is 3 × 2 and K is 4 × 2; `rule`". */
@@ -60,6 +97,12 @@ static att_status fail_shapes(const att_scope *scope, const att_expr *node, cons
 static bool fits(int64_t a, int64_t b)
 {
     return a == b || a == 1 || b == 1;
+}
+
+/* Labels that arithmetic keeps: not the numbers of positions. */
+static const char *const *kept(const att_matrix *matrix, const char *const *labels)
+{
+    return matrix->numbered ? NULL : labels;
 }
 
 /* The labels of the operand that has the result's length along this side; the left operand
@@ -88,11 +131,23 @@ static att_matrix *broadcast(att_arena *arena, const att_matrix *left, const att
         for (int64_t j = 0; j < cols; j++)
             to->data[i * cols + j] = apply(a[left->cols == 1 ? 0 : j], b[right->cols == 1 ? 0 : j]);
     }
-    to->row_labels =
-        pick_labels(left->row_labels, left->rows, right->row_labels, right->rows, rows);
-    to->col_labels =
-        pick_labels(left->col_labels, left->cols, right->col_labels, right->cols, cols);
+    to->row_labels = pick_labels(kept(left, left->row_labels), left->rows,
+                                 kept(right, right->row_labels), right->rows, rows);
+    to->col_labels = pick_labels(kept(left, left->col_labels), left->cols,
+                                 kept(right, right->col_labels), right->cols, cols);
     return to;
+}
+
+/* The size of the round-off in the result: that of the terms of a sum; a factor scales it. */
+static double magnitude_of(att_expr_op op, const att_matrix *left, const att_matrix *right)
+{
+    if (op == ATT_OP_ADD || op == ATT_OP_SUBTRACT)
+        return fmax(att_matrix_largest(left), att_matrix_largest(right));
+    if (op == ATT_OP_MULTIPLY || op == ATT_OP_MULTIPLY_ELEMENTWISE)
+        return fmax(left->magnitude > 0 ? left->magnitude * att_matrix_largest(right) : 0,
+                    right->magnitude > 0 ? right->magnitude * att_matrix_largest(left) : 0);
+    bool by_number = op == ATT_OP_DIVIDE && att_matrix_is_scalar(right) && right->data[0] != 0;
+    return by_number ? left->magnitude / fabs(right->data[0]) : 0;
 }
 
 static att_status elementwise(const att_scope *scope, const att_expr *node, const att_matrix *left,
@@ -104,7 +159,10 @@ static att_status elementwise(const att_scope *scope, const att_expr *node, cons
             "element-wise operands must have the same shape, or one of them must be a "
             "matching row, a matching column or a number");
     *out = broadcast(scope->arena, left, right, operations[node->op].apply);
-    return *out ? ATT_OK : att_fail_memory(scope->err);
+    if (!*out)
+        return att_fail_memory(scope->err);
+    (*out)->magnitude = magnitude_of(node->op, left, right);
+    return ATT_OK;
 }
 
 /* Division without broadcasting: by a number, or by a matrix of the same shape. */
@@ -167,8 +225,9 @@ static att_status multiply(const att_scope *scope, const att_expr *node, const a
     if (!product)
         return att_fail_memory(scope->err);
     multiply_into(product, left, right);
-    product->row_labels = left->row_labels;
-    product->col_labels = right->col_labels;
+    product->row_labels = kept(left, left->row_labels);
+    product->col_labels = kept(right, right->col_labels);
+    product->magnitude = att_matrix_largest(left) * att_matrix_largest(right);
     *out = product;
     return ATT_OK;
 }

@@ -38,7 +38,9 @@ att_status att_interpreter_add_step(att_interpreter *interpreter, const att_pars
     size_t begin = interpreter->statement;
     size_t end = parser->last.offset + parser->last.length;
     full.line = interpreter->source.anchor_line;
-    full.comment = parser->lexer.comment;
+    if (parser->lexer.comment)
+        full.comment = parser->lexer.comment;
+    full.detail = interpreter->detail;
     full.source = att_arena_strndup(&interpreter->sheet->arena, interpreter->source.text + begin,
                                     end - begin);
     if (!full.source)
@@ -134,9 +136,11 @@ static att_status run_statement(att_interpreter *interpreter, const att_sheet_li
     ATT_TRY(end_paragraph(interpreter));
     ATT_TRY(att_parser_start(&parser, &interpreter->source, &interpreter->sheet->arena,
                              interpreter->scope.err, line->offset, line->number, line->column));
+    if (run == att_run_for)
+        ATT_TRY(att_sheet_line_loop(interpreter, line, &parser.body));
     parser.nodes_left = interpreter->nodes_left;
     interpreter->statement = line->offset;
-    if (run != att_run_assign)
+    if (run != att_run_assign && run != att_run_define)
         ATT_TRY(att_parser_take(&parser));
     ATT_TRY(run(interpreter, &parser));
     interpreter->nodes_left = parser.nodes_left;
@@ -279,8 +283,16 @@ static att_status read_text(att_sheet *sheet, const att_string *text, const char
     att_interpreter interpreter = { .sheet = sheet, .nodes_left = ATT_MAX_NODES };
     interpreter.source =
         (att_sheet_source){ .name = sheet->name, .text = text->data, .length = text->length };
-    interpreter.scope =
-        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err, sheet };
+    interpreter.scope = (att_scope){ .arena = &sheet->arena,
+                                     .source = &interpreter.source,
+                                     .symbols = &interpreter.symbols,
+                                     .folder = folder,
+                                     .err = err,
+                                     .sheet = sheet };
+    interpreter.by_hand.outer = &interpreter.symbols;
+    size_t calls_made = 0;
+    interpreter.functions.calls_made = &calls_made;
+    interpreter.scope.functions = &interpreter.functions;
     att_status status = run_sheet(&interpreter);
     att_string_free(&interpreter.paragraph);
     return status;

@@ -84,7 +84,9 @@ static bool is_intended_expression(const att_interpreter *interpreter, const att
                                    const att_expr *node)
 {
     const att_expr *first = leftmost(node);
-    if (first->kind == ATT_EXPR_CALL && att_function_find(first->text))
+    if (first->kind == ATT_EXPR_CALL &&
+        (att_function_find(first->text) ||
+         att_own_function_find(&interpreter->functions, first->text)))
         return true;
     if (first->kind == ATT_EXPR_NAME && att_symbol_table_get(&interpreter->symbols, first->text))
         return true;
@@ -118,12 +120,22 @@ static att_status try_expression(const att_interpreter *interpreter, const att_s
     att_status status = att_parser_start(&parser, &origin, &scratch, NULL, line->offset,
                                          line->number, line->column);
     parser.nodes_left = TRIAL_NODES;
+    parser.plain = true;
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &node);
+    if (status == ATT_OK && att_parser_at_comparison(&parser)) { /* x < 3, but not x: text */
+        att_expr *right;
+        status = att_parser_take(&parser);
+        if (status == ATT_OK)
+            status = att_parse_expression(&parser, &right);
+    }
     if (status == ATT_OK) {
         out->intended = is_intended_expression(interpreter, line, node);
         out->fills_line = att_parser_at(&parser, ATT_TOKEN_END);
-        out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
+        out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS) ||
+                        att_parser_at(&parser, ATT_TOKEN_EQUAL_TO) ||
+                        (att_parser_at(&parser, ATT_TOKEN_COLON) &&
+                         origin.text[parser.token.offset + 1] == '='); /* f(x) := x */
     } else {
         out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
     }
@@ -372,9 +384,53 @@ static bool only_numbers(const att_sheet_line *line)
     return true;
 }
 
+/* [text](address) */
+static bool is_link(const att_sheet_line *line)
+{
+    const char *close = line->text[0] == '[' ? memchr(line->text, ']', line->length) : NULL;
+    return close && close + 1 < line->text + line->length && close[1] == '(';
+}
+
+/* *emphasis* and **strong**: the last star is not followed by a letter, as in *x*y. */
+static bool is_emphasis(const att_sheet_line *line)
+{
+    size_t stars = line->length > 1 && line->text[1] == '*' ? 2 : 1;
+    if (line->text[0] != '*' || line->length <= stars)
+        return false;
+    const att_sheet_line rest = { line->text + stars, line->offset, line->length - stars,
+                                  line->number, line->column };
+    for (size_t i = 1; leading_name(&rest) > 0 && i < rest.length; i++)
+        if (rest.text[i] == '*' && (i + 1 == rest.length || strchr(" \t.,;:!?)", rest.text[i + 1])))
+            return true;
+    return false;
+}
+
+/* "- text" and "* text" are items of a list; "- b" may be the rest of a statement that was meant to
+ * continue, if b is a name of the sheet. */
+static att_status is_marked_text(const att_interpreter *interpreter, const att_sheet_line *line,
+                                 bool *out)
+{
+    bool item =
+        line->length > 2 && (line->text[0] == '-' || line->text[0] == '*') && line->text[1] == ' ';
+    *out = is_link(line) || is_emphasis(line);
+    if (!item)
+        return ATT_OK;
+    const att_sheet_line rest = rest_of(line, 1);
+    struct expression_trial trial;
+    ATT_TRY(try_expression(interpreter, &rest, &trial));
+    bool expression = trial.intended || strchr("[({+-*/0123456789.", rest.text[0]);
+    bool continues = expression && (trial.fills_line || only_numbers(&rest));
+    *out = !continues && !trial.assigned;
+    return ATT_OK;
+}
+
 static att_status reject_start(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     char c = line->text[0];
+    bool marked = false;
+    ATT_TRY(is_marked_text(interpreter, line, &marked));
+    if (marked)
+        return ATT_OK;
     bool minus = line->length >= 3 && memcmp(line->text, "\xE2\x88\x92", 3) == 0;
     if (minus || strchr("[](){}+-*/^=;,:", c))
         return fail_line(interpreter, line,
@@ -407,6 +463,19 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
         *out = keyword->run;
         return ATT_OK;
     }
+    if (att_sheet_line_is_definition(line)) {
+        *out = att_run_define;
+        return ATT_OK;
+    }
+    size_t body = 0;
+    ATT_TRY(att_sheet_line_loop(interpreter, line, &body));
+    if (body > 0) {
+        *out = att_run_for;
+        return ATT_OK;
+    }
+    ATT_TRY(att_sheet_line_setting(interpreter, line, out));
+    if (*out)
+        return ATT_OK;
     if (name > 0) {
         ATT_TRY(reject_near_keyword(interpreter, line, name));
         ATT_TRY(reject_split_keyword(interpreter, line, name));

@@ -15,23 +15,35 @@ typedef struct att_matrix {
     const uint8_t *allowed;        /* [rows, cols], 0: masked, shown as masked; NULL: no mask */
     const char *const *row_labels; /* [rows], entries may be NULL; or NULL */
     const char *const *col_labels; /* [cols]; or NULL */
+    bool numbered; /* the labels are positions from 0: selections keep them, arithmetic does not */
+    double magnitude; /* of the terms that were added up to its numbers, so that round-off beside
+                         them is shown as 0; or 0 */
 } att_matrix;
+
+/* How the steps of a sheet are rounded (rounding.h). */
+typedef struct att_rounding {
+    int decimals;
+    bool cut; /* decimals are cut off instead of rounded */
+} att_rounding;
 
 /* The calculation of one element with its numbers: left = right = value. */
 typedef struct att_calculation {
     const att_expr *left;
     const att_expr *right;
     const att_matrix *value;
-    int64_t row; /* row (query) of the element, from 1; 0: no row */
+    int64_t row;  /* row (query) of the element, from 1; 0: no row */
+    bool rounded; /* the value is rounded as by hand: left = right ≈ value */
 } att_calculation;
 
 /* A named intermediate result of a step, which the sheet can read as a field. */
 typedef struct att_trace_part {
     const char *name;        /* "scores" */
+    bool inner;              /* an inner result of the statement, shown with its derivation */
     int64_t head;            /* from 1; 0 where there are no heads */
     const char *description; /* one sentence: "one score per query and key"; or NULL */
     const att_expr *formula; /* NULL: an input */
     const att_matrix *value;
+    const att_matrix *rounded; /* the value with each step rounded; or NULL */
     const att_calculation *calculations;
     size_t calculation_count;
 } att_trace_part;
@@ -50,6 +62,7 @@ typedef enum att_rule {
 typedef struct att_check {
     bool passed;
     bool negated;          /* expect not */
+    bool by_hand;          /* about the results with each step rounded */
     const att_expr *left;  /* the checked expression; NULL: compare all */
     const att_expr *right; /* the expected expression; NULL for a comparison with a file and for
                               ATT_RULE_ERROR */
@@ -73,7 +86,8 @@ typedef enum att_step_kind {
     ATT_STEP_HEADING, /* `text`, `level` 1 to 3 */
     ATT_STEP_PROSE,   /* `text`: a paragraph; consecutive lines are joined with '\n' */
     ATT_STEP_VALUE,   /* `name` = `formula`: `value`, with `parts`; name NULL: `show`; value NULL: a
-                         list, whose items are the parts, called W[1], W[2], … */
+                         list, whose items are the parts, called W[1], W[2], …, or, without parts, a
+                         definition, called f(x, W) */
     ATT_STEP_CHECK,   /* `check` */
     ATT_STEP_ERROR,   /* expect error that passed: `formula`, and the error message in `text` */
     ATT_STEP_PLOT,    /* `map` of `formula` */
@@ -91,6 +105,11 @@ typedef struct att_trace_step {
     const att_matrix *value;
     const att_trace_part *parts;
     size_t part_count;
+    const att_matrix *rounded;           /* `value` with each step rounded; or NULL */
+    const att_rounding *rounding;        /* how; NULL where steps are not rounded */
+    const att_calculation *calculations; /* of `value`, if no part has them */
+    size_t calculation_count;
+    att_detail detail; /* how much of the derivation is shown, as the sheet says */
     const att_check *check;
     const att_map *map;
 } att_trace_step;

@@ -133,6 +133,70 @@ static void a_claim_with_a_slip_fails_or_is_an_error(void **state)
     }
 }
 
+/* Statements other than claims: a misspelled one is an error, not text. */
+static const char *const misspelled[] = {
+    "detail",
+    "detail some",
+    "detail All",
+    "Detail all",
+    "detial one",
+    "detal none",
+    "DETAIL ALL",
+    "detail oen",
+    "detail: all",
+    "detail = ",
+    "round each step to 2",
+    "round every step to 2 decimals",
+    "Round each step to 2 decimals",
+    "rond each step to 2 decimals",
+    "round eahc step to 2 decimals",
+    "round each steps to 2 decimals",
+    "round all steps to 2 decimals",
+    "round each step to two decimals",
+    "round each step to 2 decimal places",
+    "cut every step to 2 decimals",
+    "Cut each step to 2 decimals",
+    "round steps to 2 digits",
+    "round no steps",
+    "round each step",
+    "for a in w: y == a",
+    "for a in w y = a",
+    "For a in w: y = a",
+    "fro a in w: y = a",
+    "for a of w: a + 1",
+    "for a in 1:3:",
+    "f(x, 2) = x",
+    "f(x) := x",
+    "x == 3",
+    "w[1] = 2",
+    "- x",
+    "- 2 * x",
+    "* w",
+    "*x",
+    "[1 2] (3)",
+    "- y = 3",
+    "x < 3",
+    "x >= w",
+    "detail all,",
+    "detail \"all\"",
+    "details all",
+    "detail 1",
+};
+
+static void a_misspelled_statement_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(misspelled); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\n", misspelled[i]);
+        if (att_sheet_read(&sheet, text, strlen(text), "slip.att", ".", &err) != ATT_BAD_INPUT)
+            fail_msg("taken: %s", misspelled[i]);
+        assert_int_equal(err.line, 3);
+    }
+}
+
 static const char *const prose[] = {
     "Expect the weights to add up to 1",
     "We expect a row for each query",
@@ -152,6 +216,34 @@ static const char *const prose[] = {
     "Here w = softmax(x) in short",
     "We expect (as in the handout) three weights",
     "for all inputs except one",
+    "detail is everything",
+    "details all of them",
+    "Detail",
+    "detail all of the steps",
+    "In detail: none",
+    "- the first item",
+    "* the second item, with x",
+    "*Important*: the weights",
+    "**Note** that x is 3",
+    "[a link](https://example.org) at the start",
+    "for each row of w the sum is 1",
+    "for a of the rows",
+    "for all x in w",
+    "For x in w: nothing new",
+    "for x in one of them, see below",
+    "Given x and w: compute the rest",
+    "for example: this",
+    "x: the input",
+    "x: input",
+    "w < 1 holds for all of them",
+    "<EOS> ends the sentence",
+    "for x",
+    "round numbers are easier",
+    "Rounding each step to 2 decimals is what people do",
+    "rounded to 2 decimals, each step is wrong",
+    "cut the cake in 2",
+    "The handout rounds each step to one decimal",
+    "Round trip: no step is lost",
 };
 
 static void text_about_claims_is_text(void **state)
@@ -203,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_with_a_slip_fails_or_is_an_error),
+        cmocka_unit_test(a_misspelled_statement_is_an_error),
         cmocka_unit_test(text_about_claims_is_text),
         cmocka_unit_test(a_percentage_is_a_tolerance_relative_to_the_expected_number),
     };

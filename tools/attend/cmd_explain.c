@@ -19,6 +19,7 @@ typedef struct settings {
     int format; /* index of formats; -1: not given */
     const char *output;
     long digits;
+    int detail; /* index of detail_choices; -1: not given */
     const char *only;
     long row;
     long head;
@@ -50,6 +51,9 @@ const char explain_details[] =
 /* In the order of att_attention_block. */
 static const char *const part_choices[] = { "encoder", "decoder", "cross", NULL };
 
+/* In the order of att_detail, from ATT_DETAIL_NONE on. */
+static const char *const detail_choices[] = { "none", "one", "all", NULL };
+
 /* X(word of --format, file extension, format); the first is the default. */
 #define FORMATS(X)                                                                                 \
     X("text", ".txt", ATT_FORMAT_TEXT)                                                             \
@@ -76,6 +80,11 @@ const option explain_options[] = {
     ROW("output", 'o', STRING, output, "FILE", "output file; if a folder, one document per sheet"),
     ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 4)", .min = 0,
         .max = 17),
+    ROW("detail", 0, CHOICE, detail, "HOW",
+        "elements of each result that are worked out: none, one or all (default: as the sheet "
+        "says, "
+        "or one)",
+        .choices = detail_choices),
     ROW("only", 0, STRING, only, "NAME", "show only this result, for example a or a.weights"),
     ROW("row", 0, INTEGER, row, "N", "show only this row of every matrix, from 1", .min = 1,
         .max = 1e9),
@@ -113,8 +122,10 @@ static const char *conflict(const settings *set)
 {
     bool text = chosen_format(set)->format == ATT_FORMAT_TEXT;
     bool head_only = set->head && !set->input; /* with --input it chooses the head */
-    if (set->quiet && (set->format >= 0 || set->output || set->only || set->row || head_only))
-        return "--quiet prints no document; --format, --output, --only, --row and --head need one";
+    if (set->quiet &&
+        (set->format >= 0 || set->output || set->only || set->row || head_only || set->detail >= 0))
+        return "--quiet prints no document; --format, --output, --detail, --only, --row and --head "
+               "need one";
     if (set->ascii && !text)
         return "--ascii needs the text format";
     if (!set->input && (set->target || set->part >= 0 || set->layer))
@@ -149,6 +160,7 @@ static att_render_options render_options(const settings *set)
         .row = set->row,
         .head = set->input ? 0 : set->head,
         .ascii = set->ascii,
+        .detail = set->detail < 0 ? ATT_DETAIL_SHEET : (att_detail)(ATT_DETAIL_NONE + set->detail),
     };
     if (!set->output) {
         options.color = output_color((color_choice)set->color);
@@ -320,7 +332,7 @@ static exit_code explain(const settings *set, char *const *names, int count)
 
 exit_code explain_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .format = -1, .digits = -1, .color = COLOR_AUTO, .part = -1 };
+    settings set = { .format = -1, .digits = -1, .detail = -1, .color = COLOR_AUTO, .part = -1 };
     int operands = 0;
     exit_code code;
     if (!options_parse(&code, verb, count, args, &set, &operands))

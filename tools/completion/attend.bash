@@ -24,6 +24,7 @@ _attend_value() {
     'explain --format' | 'explain -f') _attend_words 'text md latex html json' ;;
     'explain --output' | 'explain -o') _attend_files '' ;;
     'explain --digits' | 'explain -d') ;;
+    'explain --detail') _attend_words 'none one all' ;;
     'explain --only') ;;
     'explain --row') ;;
     'explain --head') ;;
@@ -251,10 +252,10 @@ _attend_options() {
     case $verb in
     explain)
         _attend_words '--help --format --output --digits
-            --only --row --head --input
-            --target --part --layer --color
-            --ascii --svg --png --pdf
-            --scale --quiet'
+            --detail --only --row --head
+            --input --target --part --layer
+            --color --ascii --svg --png
+            --pdf --scale --quiet'
         ;;
     train)
         _attend_words '--help --config --quiet --train

@@ -323,8 +323,10 @@ static bool put_atom(const struct math *m, const char *s, size_t n, int depth)
 /* A script as plain text: small digits in Unicode, otherwise ^x or ^(x + y). */
 static bool put_linear_script(const struct math *m, char sign, const char *s, size_t n, int depth)
 {
-    static const char *const up[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
-    static const char *const down[] = { "₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉" };
+    static const char *const small[2][10] = {
+        { "₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉" },
+        { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" },
+    };
     const char *inside = s[0] == '{' ? s + 1 : s;
     size_t length = s[0] == '{' ? n - 2 : n;
     const char mark[] = { sign, '\0' };
@@ -333,7 +335,7 @@ static bool put_linear_script(const struct math *m, char sign, const char *s, si
         digits++;
     if (m->style == ATT_MATH_UNICODE && digits == length && length > 0) {
         for (size_t i = 0; i < length; i++)
-            put(m, (sign == '^' ? up : down)[inside[i] - '0']);
+            put(m, small[sign == '^'][inside[i] - '0']);
         return true;
     }
     if (m->style == ATT_MATH_UNICODE && sign == '^' && length == 4 &&

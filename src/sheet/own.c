@@ -156,7 +156,7 @@ att_status att_run_define(att_interpreter *interpreter, att_parser *parser)
 /* ---- Calling */
 
 /* Levels of nesting by calls; the height of each body is limited by the parser. */
-enum { MAX_CALLS = 16, MAX_CALL_COUNT = 100000 };
+enum { MAX_CALLS = 16, MAX_CALL_COUNT = 10000 };
 
 static att_status check_arguments(const att_scope *scope, const att_expr *node,
                                   const att_own_function *own)

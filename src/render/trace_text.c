@@ -318,6 +318,15 @@ static void text_value(att_page *page, const att_trace_step *step)
     att_put_parts(page, step);
 }
 
+static void text_gradient(att_page *page, const att_trace_step *step)
+{
+    att_terminal terminal = terminal_of(page);
+    put_blank(page);
+    att_terminal_wrapped(&terminal, step->text, 0, 0);
+    put_comment(page, step, VALUE_INDENT);
+    att_put_parts(page, step);
+}
+
 static const char *mark(const att_page *page, bool passed)
 {
     if (page->options->ascii)
@@ -437,7 +446,8 @@ const att_format_spec att_format_text = {
               [ATT_STEP_VALUE] = text_value,
               [ATT_STEP_CHECK] = text_check,
               [ATT_STEP_ERROR] = text_error,
-              [ATT_STEP_PLOT] = text_plot },
+              [ATT_STEP_PLOT] = text_plot,
+              [ATT_STEP_GRADIENT] = text_gradient },
     .head = text_head,
     .part = text_part,
     .calculation = text_calculation,

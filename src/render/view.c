@@ -156,6 +156,7 @@ bool att_step_is_shown(const att_trace_step *step, const att_render_options *opt
     case ATT_STEP_CHECK:
         return selects_step(step->check->left, &selector);
     case ATT_STEP_PLOT:
+    case ATT_STEP_GRADIENT:
         return selects_step(step->formula, &selector);
     default:
         return false;

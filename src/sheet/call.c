@@ -3,6 +3,7 @@
 
 #include "base/minmax.h"
 #include "sheet/eval.h"
+#include "sheet/record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -286,7 +287,8 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
         ATT_TRY(att_eval(scope, node->child[i], &args[i]));
     const att_call call = { scope->arena, function, node,          args,
                             count,        values,   scope->source, scope->err };
-    return function->run(&call, out);
+    ATT_TRY(function->run(&call, out));
+    return att_record_call(scope, &call, out);
 }
 
 /* ---- For the functions */

@@ -280,7 +280,8 @@ static att_status read_text(att_sheet *sheet, const att_string *text, const char
     interpreter.source =
         (att_sheet_source){ .name = sheet->name, .text = text->data, .length = text->length };
     interpreter.scope =
-        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err, sheet };
+        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err,
+                     sheet,         &interpreter.record };
     att_status status = run_sheet(&interpreter);
     att_string_free(&interpreter.paragraph);
     return status;

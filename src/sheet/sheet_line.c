@@ -15,7 +15,7 @@ static const struct keyword {
     att_statement *run;
 } keywords[] = {
     { "expect", att_run_expect }, { "label", att_run_label },     { "plot", att_run_plot },
-    { "show", att_run_show },     { "compare", att_run_compare },
+    { "show", att_run_show },     { "compare", att_run_compare }, { "gradient", att_run_gradient },
 };
 
 enum { KEYWORDS = ATT_COUNT(keywords) };

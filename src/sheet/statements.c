@@ -2,6 +2,7 @@
 #include "sheet/interpreter.h"
 
 #include "sheet/matrix.h"
+#include "sheet/record.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,7 +60,7 @@ att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
     if (!att_symbol_table_set(&interpreter->symbols, &interpreter->sheet->arena, name, &value,
                               interpreter->sheet->step_count - 1))
         return att_fail_memory(interpreter->scope.err);
-    return ATT_OK;
+    return att_record_name(&interpreter->scope, name, &value, interpreter->source.anchor_line);
 }
 
 att_status att_run_show(att_interpreter *interpreter, att_parser *parser)
@@ -399,6 +400,7 @@ att_status att_run_label(att_interpreter *interpreter, att_parser *parser)
     if (!labeled)
         return att_fail_memory(interpreter->scope.err);
     target->value.matrix = labeled;
+    att_record_relabel(&interpreter->record, labeled);
     interpreter->sheet->steps[target->step].value =
         labeled; /* the step that defined the matrix shows the labels too */
     return ATT_OK;

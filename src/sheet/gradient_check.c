@@ -1,0 +1,218 @@
+/* gradient L check: every number of every input is moved a little, the computations that depend on
+ * it run again, and the change of the result is compared with the gradient. Computations write to
+ * where their first results are, which are put back afterwards. */
+#include "sheet/gradient.h"
+
+#include "base/alloc.h"
+#include "base/progress.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The step of the differences, relative to a number above 1. The formula with four points has an
+ * error of h⁴ f⁽⁵⁾ / 30, and rounding adds about 1e-16 |f| / h: both are far below TOLERANCE. */
+#define STEP      1e-4
+#define TOLERANCE 1e-6
+
+/* Of |f|: what rounding may add to the differences. */
+#define ROUNDING 1e-10
+
+enum { MAX_NUMBERS = 10000 };
+
+/* The computations between one input and the result. */
+struct replay {
+    att_scope scope; /* with a scratch arena */
+    const att_record *record;
+    const att_gradient_request *request;
+    size_t *computations; /* indices, in order */
+    size_t count;
+    bool *changed;  /* [value_count] depends on the input */
+    double **saved; /* [value_count] the first numbers of what they compute */
+};
+
+static bool is_changed(const struct replay *replay, const att_matrix *matrix)
+{
+    const att_recorded_value *value = att_record_find(replay->record, matrix);
+    return value && replay->changed[value - replay->record->values];
+}
+
+static size_t size_of(const att_matrix *matrix)
+{
+    return (size_t)(matrix->rows * matrix->cols) * sizeof(double);
+}
+
+/* Keeps the numbers of a result that will be overwritten. */
+static bool save(struct replay *replay, att_arena *arena, const att_matrix *matrix, size_t producer)
+{
+    const att_recorded_value *value = att_record_find(replay->record, matrix);
+    size_t index = value ? (size_t)(value - replay->record->values) : 0;
+    if (!value || value->producer != producer || replay->changed[index])
+        return true;
+    replay->changed[index] = true;
+    replay->saved[index] = att_arena_alloc(arena, 1, size_of(matrix));
+    if (replay->saved[index])
+        memcpy(replay->saved[index], matrix->data, size_of(matrix));
+    return replay->saved[index] != NULL;
+}
+
+static bool save_outputs(struct replay *replay, att_arena *arena, size_t index)
+{
+    const att_value *output = &replay->record->computations[index].output;
+    for (size_t i = 0; i < output->part_count; i++)
+        if (!save(replay, arena, output->parts[i].value, index))
+            return false;
+    return save(replay, arena, output->matrix, index);
+}
+
+/* Finds what depends on the value, up to the computation `last`. */
+static bool find_computations(struct replay *replay, att_arena *arena, size_t value, size_t last)
+{
+    const att_record *record = replay->record;
+    replay->computations = att_arena_alloc(arena, last + 1, sizeof *replay->computations);
+    replay->changed = att_arena_alloc(arena, record->value_count, sizeof *replay->changed);
+    replay->saved = att_arena_alloc(arena, record->value_count, sizeof *replay->saved);
+    if (!replay->computations || !replay->changed || !replay->saved)
+        return false;
+    replay->changed[value] = true;
+    for (size_t i = 0; i <= last; i++) {
+        const att_computation *computation = &record->computations[i];
+        bool depends = false;
+        for (size_t k = 0; k < computation->input_count && !depends; k++)
+            depends = is_changed(replay, computation->inputs[k]);
+        if (!depends || !computation->spec)
+            continue;
+        replay->computations[replay->count++] = i;
+        if (!save_outputs(replay, arena, i))
+            return false;
+    }
+    return true;
+}
+
+static void put_back(const struct replay *replay)
+{
+    for (size_t i = 0; replay->saved && i < replay->record->value_count; i++)
+        if (replay->saved[i])
+            memcpy(replay->record->values[i].matrix->data, replay->saved[i],
+                   size_of(replay->record->values[i].matrix));
+}
+
+/* The result, or the sum of its elements times the gradient that was given. */
+static double result_of(const att_gradient_request *request)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < request->of->rows * request->of->cols; i++)
+        sum += request->with ? request->with->data[i] * request->of->data[i] : request->of->data[i];
+    return sum;
+}
+
+static att_status run_at(struct replay *replay, double *number, double at, double *out)
+{
+    double before = *number;
+    att_status status = ATT_OK;
+    *number = at;
+    for (size_t i = 0; i < replay->count && status == ATT_OK; i++) {
+        const att_computation *c = &replay->record->computations[replay->computations[i]];
+        status = c->spec->again(&replay->scope, c);
+        att_arena_free(replay->scope.arena);
+    }
+    *out = result_of(replay->request);
+    *number = before;
+    return status;
+}
+
+/* Whether the gradient is between the slopes on both sides of a kink, where every number between
+ * them is right. */
+static bool fits_kink(double gradient, double left, double right, double bound)
+{
+    double low = fmin(left, right), high = fmax(left, right);
+    return high - low > 1e3 * bound && gradient >= low - bound && gradient <= high + bound;
+}
+
+static void judge(att_gradient_difference *out, const char *name, const att_matrix *of, int64_t at,
+                  double gradient, const double f[5], double h)
+{
+    double slope = (8 * (f[3] - f[1]) - (f[4] - f[0])) / (12 * h);
+    double bound = TOLERANCE * (1 + fabs(gradient)) + ROUNDING * fabs(f[2]);
+    bool near = fabs(slope - gradient) <= bound;
+    out->count++;
+    if (near && fabs(slope - gradient) / (1 + fabs(gradient)) > out->largest)
+        out->largest = fabs(slope - gradient) / (1 + fabs(gradient));
+    if (near || fits_kink(gradient, (f[2] - f[1]) / h, (f[3] - f[2]) / h, bound))
+        return;
+    if (out->wrong++ > 0)
+        return;
+    out->name = name;
+    out->row = at / of->cols + 1;
+    out->col = at % of->cols + 1;
+    out->gradient = gradient;
+    out->difference = slope;
+    out->largest = fabs(slope - gradient) / (1 + fabs(gradient));
+}
+
+static att_status check_value(struct replay *replay, const att_recorded_value *value,
+                              const att_matrix *gradient, att_gradient_difference *out)
+{
+    const att_matrix *of = value->matrix;
+    for (int64_t at = 0; at < of->rows * of->cols; at++) {
+        double x = of->data[at], h = STEP * fmax(1, fabs(x)), f[5];
+        if (!isfinite(x)) /* a masked score, say */
+            continue;
+        for (int n = 0; n < 5; n++)
+            ATT_TRY(run_at(replay, &of->data[at], x + (n - 2) * h, &f[n]));
+        judge(out, value->name, of, at, gradient->data[at], f, h);
+        ATT_TRY(att_progress_check(replay->scope.err));
+    }
+    return ATT_OK;
+}
+
+static att_status check_input(const att_scope *scope, const att_gradient_request *request,
+                              size_t index, const att_matrix *gradient,
+                              att_gradient_difference *out)
+{
+    const att_record *record = scope->record;
+    const att_recorded_value *result = att_record_find(record, request->of);
+    att_arena scratch = { .limit = scope->arena->limit }, kept = { .limit = scope->arena->limit };
+    struct replay replay = { .scope = *scope, .record = record, .request = request };
+    replay.scope.arena = &scratch;
+    replay.scope.record = NULL;
+    att_status status = ATT_OK;
+    if (result->producer != ATT_NOT_COMPUTED &&
+        !find_computations(&replay, &kept, index, result->producer))
+        status = att_fail_memory(scope->err);
+    if (status == ATT_OK)
+        status = check_value(&replay, &record->values[index], gradient, out);
+    put_back(&replay);
+    att_arena_free(&scratch);
+    att_arena_free(&kept);
+    return status;
+}
+
+/* Checked are the inputs that were asked for; without `for`, the names that nothing computes. */
+static bool is_input(const att_gradient_request *request, const att_recorded_value *value)
+{
+    for (size_t i = 0; i < request->input_count; i++)
+        if (request->inputs[i]->data == value->matrix->data)
+            return true;
+    return !request->inputs && value->assigned && value->producer == ATT_NOT_COMPUTED;
+}
+
+att_status att_gradient_check(const att_scope *scope, const att_gradient_request *request,
+                              const att_gradient *gradient, att_gradient_difference *out)
+{
+    int64_t numbers = 0;
+    *out = (att_gradient_difference){ .tolerance = TOLERANCE };
+    for (size_t i = 0; i < gradient->value_count; i++) {
+        const att_matrix *of = scope->record->values[i].matrix;
+        if (gradient->grads[i] && is_input(request, &scope->record->values[i]))
+            numbers += of->rows * of->cols;
+    }
+    if (numbers > MAX_NUMBERS)
+        return att_scope_fail(scope, request->node,
+                              "a check of %lld numbers takes too long: expected at most %d (choose "
+                              "inputs with 'for')",
+                              (long long)numbers, MAX_NUMBERS);
+    for (size_t i = 0; i < gradient->value_count; i++)
+        if (gradient->grads[i] && is_input(request, &scope->record->values[i]))
+            ATT_TRY(check_input(scope, request, i, gradient->grads[i], out));
+    return ATT_OK;
+}

@@ -154,7 +154,7 @@ static att_status fail_beside(const att_scope *scope, const att_expr *row, size_
 
 /* The matrices that a literal is made of, for the record. */
 struct pieces {
-    att_piece *items;
+    att_matrix_piece *items;
     size_t count;
 };
 
@@ -172,7 +172,7 @@ static att_status eval_row(const att_scope *scope, const att_expr *row, int64_t 
         ATT_TRY(att_eval_matrix(scope, row->child[i], &parts[i]));
         if (parts[i]->rows != parts[0]->rows)
             return fail_beside(scope, row, i, parts[0], parts[i]);
-        pieces->items[pieces->count++] = (att_piece){ parts[i], at, col };
+        pieces->items[pieces->count++] = (att_matrix_piece){ parts[i], at, col };
         col += parts[i]->cols;
     }
     *out = row->children == 1 ? parts[0] : att_matrix_hstack(scope->arena, parts, row->children);

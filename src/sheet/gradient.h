@@ -6,13 +6,16 @@
  *
  *   gradient.c            the statement
  *   gradient_walk.c       the walk: values, contributions, steps of the trace
+ *   gradient_names.c      names and formulas
  *   gradient_field.c      X.grad and a.grad.weights as values of the sheet
  *   gradient_check.c      gradient L check: central differences, by running the record again
  *   gradient_operators.c  signs, transposes, concatenation, selection, + - * / .* ./ ^
  *   gradient_functions.c  functions of functions.c, and the table of all functions
  *   gradient_layers.c     linear, conv1d, layernorm, rmsnorm
  *   gradient_rnn.c        rnn, lstm, gru
- *   gradient_attention.c  attention of every kind; gradient_scores.c its scores */
+ *   gradient_attention.c  one head of attention, from its output to its scores
+ *   gradient_scores.c     scores: queries, keys and parameters
+ *   gradient_heads.c      attention, self_attention, cross_attention, multihead: projections */
 #ifndef ATT_SHEET_GRADIENT_H
 #define ATT_SHEET_GRADIENT_H
 

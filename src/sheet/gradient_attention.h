@@ -25,6 +25,18 @@ static inline bool att_head_allows(const att_head_back *back, int64_t i, int64_t
     return !allowed || allowed[i * back->weights->cols + j];
 }
 
+/* The part of that name of a head (0: not of a head), or NULL. */
+const att_matrix *att_head_part(const att_computation *c, const char *name, int64_t head);
+
+/* Starts head `number` (0: the only one) of `heads`; then from its output, or whatever of its parts
+ * has a gradient, to queries, keys, values and parameters. */
+att_status att_head_start(att_backward *walk, const att_computation *c, int64_t number,
+                          int64_t heads, att_head_back *back);
+att_status att_head_backward(att_head_back *back);
+
+/* The sums of `terms`, whose factors are both given. NULL when memory is out. */
+att_matrix *att_terms_sum(att_arena *arena, const att_terms *terms, int64_t rows, int64_t cols);
+
 /* Sends the gradient of queries or keys to the part `q` or `k`. Its value and terms are [n, d] with
  * vectors as rows; without a value, the terms are added up. */
 att_status att_head_send_vectors(att_head_back *back, const char *part, att_contribution rows);

@@ -84,7 +84,7 @@ const att_gradient_spec att_gradient_transpose = { "'", transpose_backward, NULL
 
 /* "G[1:2, 3:4]", without the sides that are whole. */
 static att_expr *slice_formula(att_backward *walk, att_expr *name, const att_matrix *whole,
-                               const att_piece *piece)
+                               const att_matrix_piece *piece)
 {
     const att_matrix *part = piece->matrix;
     char rows[64] = ":", cols[64] = ":", text[160];
@@ -110,7 +110,7 @@ static att_status concat_backward(att_backward *walk, const att_computation *c)
     att_expr *name;
     ATT_TRY(finish_output(walk, c, &g, &name));
     for (size_t i = 0; g && i < c->input_count; i++) {
-        const att_piece *piece = &c->pieces[i];
+        const att_matrix_piece *piece = &c->pieces[i];
         if (!att_backward_wants(walk, piece->matrix))
             continue;
         ATT_TRY(att_backward_send(
@@ -131,7 +131,7 @@ static att_status concat_again(const att_scope *scope, const att_computation *c)
     (void)scope;
     int64_t cols = c->output.matrix->cols;
     for (size_t i = 0; i < c->input_count; i++) {
-        const att_piece *piece = &c->pieces[i];
+        const att_matrix_piece *piece = &c->pieces[i];
         const att_matrix *from = piece->matrix;
         for (int64_t r = 0; r < from->rows && from->cols > 0; r++)
             memcpy(result_of(c) + (piece->row + r) * cols + piece->col, from->data + r * from->cols,

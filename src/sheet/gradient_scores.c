@@ -484,8 +484,10 @@ static att_status location_back(att_head_back *back, const struct names *n,
 
 /* ---------------------------------------------------------------- the table */
 
-static att_status (*const rules[ATT_SCORE_COUNT])(att_head_back *back, const struct names *n,
-                                                  const struct grads *grads) = {
+typedef att_status score_rule(att_head_back *back, const struct names *n,
+                              const struct grads *grads);
+
+static score_rule *const rules[ATT_SCORE_COUNT] = {
     [ATT_SCORE_DOT] = dot_back,         [ATT_SCORE_SCALED] = dot_back,
     [ATT_SCORE_GENERAL] = general_back, [ATT_SCORE_ADDITIVE] = additive_back,
     [ATT_SCORE_CONCAT] = concat_back,   [ATT_SCORE_GAUSSIAN] = gaussian_back,

@@ -1,6 +1,6 @@
 /* The walk over the record, from the result to the inputs: which values matter, what was sent to
  * each, and the steps of the trace. */
-#include "sheet/gradient.h"
+#include "sheet/gradient_walk.h"
 
 #include "base/progress.h"
 #include "sheet/matrix.h"
@@ -8,30 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* A value during the walk. */
-struct adjoint {
-    bool wanted; /* it is an input that was asked for, or depends on one */
-    bool finished;
-    size_t first_use; /* the first computation on the way to the result that uses it */
-    const char *name; /* in formulas; NULL: not needed so far */
-    const att_contribution *first;
-    const att_contribution **end;
-};
-
-struct att_backward {
-    const att_scope *scope;
-    const att_gradient_request *request;
-    const att_record *record;
-    att_gradient *result;
-    struct adjoint *adjoints; /* [value_count] */
-    bool *needed;             /* [computation_count] it is on the way to the result */
-    size_t computation;       /* the current one */
-    size_t unnamed;           /* values without a name that have got one: u1, u2, … */
-    att_trace_part *parts;
-    size_t part_count;
-    size_t part_capacity;
-};
 
 att_arena *att_backward_arena(const att_backward *walk)
 {
@@ -43,7 +19,7 @@ att_error *att_backward_error(const att_backward *walk)
     return walk->scope->err;
 }
 
-static struct adjoint *adjoint_of(const att_backward *walk, const att_matrix *matrix)
+struct att_adjoint *att_backward_adjoint(const att_backward *walk, const att_matrix *matrix)
 {
     const att_recorded_value *value = att_record_find(walk->record, matrix);
     return value ? &walk->adjoints[value - walk->record->values] : NULL;
@@ -51,174 +27,8 @@ static struct adjoint *adjoint_of(const att_backward *walk, const att_matrix *ma
 
 bool att_backward_wants(const att_backward *walk, const att_matrix *value)
 {
-    const struct adjoint *adjoint = adjoint_of(walk, value);
+    const struct att_adjoint *adjoint = att_backward_adjoint(walk, value);
     return adjoint && adjoint->wanted;
-}
-
-/* ---- Names */
-
-/* Whether the sheet still has this value under the name. */
-static bool is_current(const att_backward *walk, const att_recorded_value *value)
-{
-    size_t length = strcspn(value->name, ".[");
-    char *base = att_arena_strndup(walk->scope->arena, value->name, length);
-    const att_symbol *symbol = base ? att_symbol_table_get(walk->request->symbols, base) : NULL;
-    if (!symbol)
-        return false;
-    const att_value *now = &symbol->value;
-    bool found = now->matrix && now->matrix->data == value->matrix->data;
-    for (size_t i = 0; i < now->part_count && !found; i++)
-        found = now->parts[i].value->data == value->matrix->data;
-    for (size_t i = 0; i < now->item_count && !found; i++)
-        found = now->items[i].matrix->data == value->matrix->data;
-    return found;
-}
-
-/* u1, u2, …: the first that is not a name of the sheet. */
-static const char *invent_name(att_backward *walk)
-{
-    const char *name;
-    do
-        name = att_arena_printf(walk->scope->arena, "u%zu", ++walk->unnamed);
-    while (name && att_symbol_table_get(walk->request->symbols, name));
-    return name;
-}
-
-/* The part of a computation with these numbers that is not its result; NULL: none. */
-static const att_trace_part *part_of(const att_computation *computation, const att_matrix *matrix)
-{
-    for (size_t i = 0; i < computation->output.part_count; i++) {
-        const att_trace_part *part = &computation->output.parts[i];
-        if (part->value->data == matrix->data && matrix->data != computation->output.matrix->data)
-            return part;
-    }
-    return NULL;
-}
-
-static const char *name_of(att_backward *walk, const att_matrix *matrix);
-
-/* A name for a value that has none in the sheet: u1, or u1.weights for a part of u1. */
-static const char *name_unnamed(att_backward *walk, const att_recorded_value *value)
-{
-    const att_computation *made =
-        value->producer == ATT_NOT_COMPUTED ? NULL : &walk->record->computations[value->producer];
-    const att_trace_part *part = made ? part_of(made, value->matrix) : NULL;
-    if (!part)
-        return invent_name(walk);
-    const char *whole = name_of(walk, made->output.matrix);
-    if (!whole)
-        return NULL;
-    return part->head > 0 ? att_arena_printf(walk->scope->arena, "%s.head[%" PRId64 "].%s", whole,
-                                             part->head, part->name)
-                          : att_arena_printf(walk->scope->arena, "%s.%s", whole, part->name);
-}
-
-static const char *name_of(att_backward *walk, const att_matrix *matrix)
-{
-    const att_recorded_value *value = att_record_find(walk->record, matrix);
-    struct adjoint *adjoint = &walk->adjoints[value - walk->record->values];
-    if (adjoint->name)
-        return adjoint->name;
-    if (!value->name)
-        adjoint->name = name_unnamed(walk, value);
-    else if (is_current(walk, value))
-        adjoint->name = value->name;
-    else
-        adjoint->name = att_arena_printf(walk->scope->arena, "%s_line%d", value->name, value->line);
-    return adjoint->name;
-}
-
-att_expr *att_backward_name(att_backward *walk, const att_matrix *matrix)
-{
-    const att_recorded_value *value = att_record_find(walk->record, matrix);
-    if (!value || (!value->name && value->producer == ATT_NOT_COMPUTED))
-        return att_make_constant(walk->scope->arena, matrix);
-    const char *name = name_of(walk, matrix);
-    return name ? (att_expr *)att_formula(walk->scope->arena, name) : NULL;
-}
-
-static att_expr *make_name(att_arena *arena, const char *name)
-{
-    att_expr *node = name ? att_arena_alloc(arena, 1, sizeof *node) : NULL;
-    if (node)
-        *node = (att_expr){ .kind = ATT_EXPR_NAME, .text = name };
-    return node;
-}
-
-static const char *d_name(att_backward *walk, const att_matrix *matrix)
-{
-    const char *name = name_of(walk, matrix);
-    return name ? att_arena_printf(walk->scope->arena, "d%s", name) : NULL;
-}
-
-att_expr *att_backward_d(att_backward *walk, const att_matrix *matrix)
-{
-    return make_name(walk->scope->arena, d_name(walk, matrix));
-}
-
-/* ---- Formulas */
-
-static bool substitute(att_expr **node, const char *keys, att_expr *const *with)
-{
-    att_expr *at = *node;
-    const char *key =
-        at->kind == ATT_EXPR_NAME && at->text[1] == '\0' ? strchr(keys, at->text[0]) : NULL;
-    if (key) {
-        *node = with[key - keys];
-        return *node != NULL;
-    }
-    for (size_t i = 0; i < at->children; i++)
-        if (at->child[i] && !substitute(&at->child[i], keys, with))
-            return false;
-    return true;
-}
-
-att_expr *att_backward_formula(att_backward *walk, const char *text, const char *keys, ...)
-{
-    enum { MAX_KEYS = 8 };
-    att_expr *with[MAX_KEYS] = { NULL };
-    va_list args;
-    va_start(args, keys);
-    for (size_t i = 0; i < strlen(keys) && i < MAX_KEYS; i++)
-        with[i] = va_arg(args, att_expr *);
-    va_end(args);
-    att_expr *formula = (att_expr *)att_formula(walk->scope->arena, text);
-    return formula && substitute(&formula, keys, with) ? formula : NULL;
-}
-
-/* The expression that a name of the list stands for; `*found` is false for other names. */
-static att_expr *resolve(att_backward *walk, const char *text, const att_formula_name *names,
-                         bool *found)
-{
-    for (*found = true; names->name; names++) {
-        if (names->value && strcmp(text, names->name) == 0)
-            return att_backward_name(walk, names->value);
-        if (names->value && text[0] == 'd' && strcmp(text + 1, names->name) == 0)
-            return att_backward_d(walk, names->value);
-    }
-    *found = false;
-    return NULL;
-}
-
-static bool resolve_all(att_backward *walk, att_expr **node, const att_formula_name *names)
-{
-    bool found = false;
-    att_expr *expr =
-        (*node)->kind == ATT_EXPR_NAME ? resolve(walk, (*node)->text, names, &found) : NULL;
-    if (found) {
-        *node = expr;
-        return expr != NULL;
-    }
-    for (size_t i = 0; i < (*node)->children; i++)
-        if ((*node)->child[i] && !resolve_all(walk, &(*node)->child[i], names))
-            return false;
-    return true;
-}
-
-att_expr *att_backward_named(att_backward *walk, const char *text, const att_formula_name *names)
-{
-    att_expr *formula = (att_expr *)att_formula(walk->scope->arena, text);
-    return formula && resolve_all(walk, &formula, names) ? formula : NULL;
 }
 
 /* ---- Contributions */
@@ -250,7 +60,7 @@ static void add_contribution(att_matrix *to, const att_contribution *part)
 
 att_status att_backward_send(att_backward *walk, const att_matrix *to, att_contribution part)
 {
-    struct adjoint *adjoint = adjoint_of(walk, to);
+    struct att_adjoint *adjoint = att_backward_adjoint(walk, to);
     if (!adjoint || !adjoint->wanted)
         return ATT_OK;
     att_contribution *copy = att_arena_alloc(walk->scope->arena, 1, sizeof *copy);
@@ -265,6 +75,12 @@ att_status att_backward_send(att_backward *walk, const att_matrix *to, att_contr
 }
 
 /* ---- Calculations */
+
+static const char *d_name(att_backward *walk, const att_matrix *matrix)
+{
+    const char *name = att_backward_name_text(walk, matrix);
+    return name ? att_arena_printf(walk->scope->arena, "d%s", name) : NULL;
+}
 
 static att_expr *number(att_arena *arena, double value)
 {
@@ -349,7 +165,7 @@ static att_status write_calculations(att_backward *walk, const char *name,
 /* "a.grad.weights": how the sheet reads the gradient; NULL: it cannot. */
 static const char *path_of(const att_backward *walk, const att_recorded_value *value)
 {
-    if (!value->name || !is_current(walk, value))
+    if (!value->name || !att_backward_is_current(walk, value))
         return "";
     size_t base = strcspn(value->name, ".[");
     return att_arena_printf(walk->scope->arena, "%.*s.grad%s", (int)base, value->name,
@@ -437,7 +253,7 @@ static att_status complete(att_backward *walk, const att_matrix *matrix,
 
 att_status att_backward_sent(att_backward *walk, const att_matrix *matrix, const att_matrix **out)
 {
-    const struct adjoint *adjoint = adjoint_of(walk, matrix);
+    const struct att_adjoint *adjoint = att_backward_adjoint(walk, matrix);
     *out = NULL;
     if (!adjoint || !adjoint->first)
         return ATT_OK;
@@ -456,13 +272,13 @@ att_status att_backward_sent(att_backward *walk, const att_matrix *matrix, const
 
 att_expr *att_backward_sent_formula(att_backward *walk, const att_matrix *matrix)
 {
-    const struct adjoint *adjoint = adjoint_of(walk, matrix);
+    const struct att_adjoint *adjoint = att_backward_adjoint(walk, matrix);
     return adjoint && adjoint->first ? add_formulas(walk, adjoint->first) : NULL;
 }
 
 att_status att_backward_finish(att_backward *walk, const att_matrix *matrix, const att_matrix **out)
 {
-    const struct adjoint *adjoint = adjoint_of(walk, matrix);
+    const struct att_adjoint *adjoint = att_backward_adjoint(walk, matrix);
     *out = NULL;
     if (!adjoint || !adjoint->first)
         return ATT_OK;
@@ -566,7 +382,7 @@ static att_status finish_inputs(att_backward *walk, const att_computation *compu
         const att_recorded_value *value = att_record_find(walk->record, computation->inputs[i]);
         if (!value || value->producer != ATT_NOT_COMPUTED)
             continue;
-        const struct adjoint *adjoint = &walk->adjoints[value - walk->record->values];
+        const struct att_adjoint *adjoint = &walk->adjoints[value - walk->record->values];
         const att_matrix *ignored;
         if (adjoint->first_use == walk->computation && !adjoint->finished)
             ATT_TRY(att_backward_finish(walk, value->matrix, &ignored));

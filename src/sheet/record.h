@@ -13,11 +13,11 @@ struct att_scope;
 struct att_gradient;
 
 /* A piece of a concatenated matrix: its place in the result, from 0. */
-typedef struct att_piece {
+typedef struct att_matrix_piece {
     const att_matrix *matrix;
     int64_t row;
     int64_t col;
-} att_piece;
+} att_matrix_piece;
 
 /* One computation. */
 typedef struct att_computation {
@@ -25,10 +25,10 @@ typedef struct att_computation {
     const att_expr *node;
     const att_matrix **inputs; /* every matrix it depends on; for a call also those in lists */
     size_t input_count;
-    att_value output;        /* its parts may share the numbers of inputs */
-    const att_call *call;    /* ATT_EXPR_CALL */
-    const att_piece *pieces; /* ATT_EXPR_MATRIX: one per input */
-    const int64_t *rows;     /* ATT_EXPR_INDEX: selected rows and columns, NULL: all */
+    att_value output;               /* its parts may share the numbers of inputs */
+    const att_call *call;           /* ATT_EXPR_CALL */
+    const att_matrix_piece *pieces; /* ATT_EXPR_MATRIX: one per input */
+    const int64_t *rows;            /* ATT_EXPR_INDEX: selected rows and columns, NULL: all */
     const int64_t *cols;
 } att_computation;
 

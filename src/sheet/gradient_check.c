@@ -3,7 +3,7 @@
  * where their first results are, which are put back afterwards. */
 #include "sheet/gradient.h"
 
-#include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/progress.h"
 
 #include <math.h>
@@ -17,7 +17,8 @@
 /* Of |f|: what rounding may add to the differences. */
 #define ROUNDING 1e-10
 
-enum { MAX_NUMBERS = 10000 };
+/* Multiplications of a whole check: seconds in plain loops. */
+#define MAX_WORK 2e9
 
 /* The computations between one input and the result. */
 struct replay {
@@ -113,7 +114,8 @@ static att_status run_at(struct replay *replay, double *number, double at, doubl
     for (size_t i = 0; i < replay->count && status == ATT_OK; i++) {
         const att_computation *c = &replay->record->computations[replay->computations[i]];
         status = c->spec->again(&replay->scope, c);
-        att_arena_free(replay->scope.arena);
+        if (status == ATT_OK) /* otherwise the arena says whether its limit was reached */
+            att_arena_free(replay->scope.arena);
     }
     *out = result_of(replay->request);
     *number = before;
@@ -182,37 +184,81 @@ static att_status check_input(const att_scope *scope, const att_gradient_request
     if (status == ATT_OK)
         status = check_value(&replay, &record->values[index], gradient, out);
     put_back(&replay);
+    if (scratch.limit_reached || kept.limit_reached)
+        scope->arena->limit_reached = true;
     att_arena_free(&scratch);
     att_arena_free(&kept);
     return status;
 }
 
-/* Checked are the inputs that were asked for; without `for`, the names that nothing computes. */
-static bool is_input(const att_gradient_request *request, const att_recorded_value *value)
+/* Whether nothing that has a gradient is behind the value. */
+static bool is_source(const att_record *record, const att_gradient *gradient,
+                      const att_recorded_value *value)
 {
+    if (value->producer == ATT_NOT_COMPUTED)
+        return true;
+    const att_computation *computation = &record->computations[value->producer];
+    for (size_t i = 0; i < computation->input_count; i++) {
+        const att_recorded_value *input = att_record_find(record, computation->inputs[i]);
+        if (input && gradient->grads[input - record->values])
+            return false;
+    }
+    return true;
+}
+
+/* Checked are the inputs that were asked for; without `for`, the names at which the walk ends. */
+static bool is_input(const att_record *record, const att_gradient_request *request,
+                     const att_gradient *gradient, size_t index)
+{
+    const att_recorded_value *value = &record->values[index];
+    if (!gradient->grads[index])
+        return false;
     for (size_t i = 0; i < request->input_count; i++)
         if (request->inputs[i]->data == value->matrix->data)
             return true;
-    return !request->inputs && value->assigned && value->producer == ATT_NOT_COMPUTED;
+    return !request->inputs && value->name && is_source(record, gradient, value);
+}
+
+/* About the multiplications of one computation: of the elements of its results, each a sum over a
+ * side of an input. */
+static double work_of(const att_computation *c)
+{
+    double elements = (double)c->output.matrix->rows * (double)c->output.matrix->cols;
+    int64_t side = 1;
+    for (size_t i = 0; i < c->output.part_count; i++)
+        elements += (double)c->output.parts[i].value->rows * (double)c->output.parts[i].value->cols;
+    for (size_t i = 0; i < c->input_count; i++)
+        side = att_max_i64(side, att_max_i64(c->inputs[i]->rows, c->inputs[i]->cols));
+    return elements * (double)side + 100;
+}
+
+static att_status check_work(const att_scope *scope, const att_gradient_request *request,
+                             const att_gradient *gradient)
+{
+    const att_record *record = scope->record;
+    double numbers = 0, work = 0;
+    for (size_t i = 0; i < gradient->value_count; i++) {
+        const att_matrix *of = record->values[i].matrix;
+        if (is_input(record, request, gradient, i))
+            numbers += (double)of->rows * (double)of->cols;
+    }
+    for (size_t i = 0; i < record->computation_count; i++)
+        work += work_of(&record->computations[i]);
+    if (5 * numbers * work <= MAX_WORK)
+        return ATT_OK;
+    return att_scope_fail(scope, request->node,
+                          "a check of %.0f numbers takes more work than a sheet may: choose inputs "
+                          "with 'for'",
+                          numbers);
 }
 
 att_status att_gradient_check(const att_scope *scope, const att_gradient_request *request,
                               const att_gradient *gradient, att_gradient_difference *out)
 {
-    int64_t numbers = 0;
     *out = (att_gradient_difference){ .tolerance = TOLERANCE };
-    for (size_t i = 0; i < gradient->value_count; i++) {
-        const att_matrix *of = scope->record->values[i].matrix;
-        if (gradient->grads[i] && is_input(request, &scope->record->values[i]))
-            numbers += of->rows * of->cols;
-    }
-    if (numbers > MAX_NUMBERS)
-        return att_scope_fail(scope, request->node,
-                              "a check of %lld numbers takes too long: expected at most %d (choose "
-                              "inputs with 'for')",
-                              (long long)numbers, MAX_NUMBERS);
+    ATT_TRY(check_work(scope, request, gradient));
     for (size_t i = 0; i < gradient->value_count; i++)
-        if (gradient->grads[i] && is_input(request, &scope->record->values[i]))
+        if (is_input(scope->record, request, gradient, i))
             ATT_TRY(check_input(scope, request, i, gradient->grads[i], out));
     return ATT_OK;
 }

@@ -316,7 +316,7 @@ att_status att_backward_keep(att_backward *walk, const att_trace_part *part,
 static bool is_asked_for(const att_gradient_request *request, const att_recorded_value *value)
 {
     if (!request->inputs)
-        return value->assigned;
+        return value->name != NULL;
     for (size_t i = 0; i < request->input_count; i++)
         if (request->inputs[i]->data == value->matrix->data)
             return true;
@@ -406,6 +406,19 @@ static att_status send_start(att_backward *walk)
                             .value = start });
 }
 
+/* Completes what a computation made that has no gradient itself: for the walk it is an input. */
+static att_status finish_outputs(att_backward *walk, const att_computation *computation)
+{
+    const att_value *output = &computation->output;
+    for (size_t i = 0; i <= output->part_count; i++) {
+        const att_matrix *matrix = i < output->part_count ? output->parts[i].value : output->matrix;
+        const att_recorded_value *value = att_record_find(walk->record, matrix);
+        if (value && value->producer == walk->computation)
+            ATT_TRY(att_backward_finish(walk, matrix, &matrix));
+    }
+    return ATT_OK;
+}
+
 static att_status walk_back(att_backward *walk, size_t last)
 {
     for (size_t i = last + 1; i-- > 0;) {
@@ -415,6 +428,8 @@ static att_status walk_back(att_backward *walk, size_t last)
         walk->computation = i;
         if (computation->spec && computation->spec->backward)
             ATT_TRY(computation->spec->backward(walk, computation));
+        else
+            ATT_TRY(finish_outputs(walk, computation));
         ATT_TRY(finish_inputs(walk, computation));
         ATT_TRY(att_progress_check(walk->scope->err));
     }

@@ -65,20 +65,39 @@ static bool save_outputs(struct replay *replay, att_arena *arena, size_t index)
     return save(replay, arena, output->matrix, index);
 }
 
-/* Finds what depends on the value, up to the computation `last`. */
+/* Marks what the computation `last` depends on; NULL when memory is out. */
+static bool *mark_needed(const att_record *record, att_arena *arena, size_t last)
+{
+    bool *needed = att_arena_alloc(arena, last + 1, sizeof *needed);
+    if (!needed)
+        return NULL;
+    needed[last] = true;
+    for (size_t i = last + 1; i-- > 0;) {
+        const att_computation *computation = &record->computations[i];
+        for (size_t k = 0; needed[i] && k < computation->input_count; k++) {
+            const att_recorded_value *value = att_record_find(record, computation->inputs[k]);
+            if (value && value->producer != ATT_NOT_COMPUTED)
+                needed[value->producer] = true;
+        }
+    }
+    return needed;
+}
+
+/* Finds what depends on the value and leads to the computation `last`. */
 static bool find_computations(struct replay *replay, att_arena *arena, size_t value, size_t last)
 {
     const att_record *record = replay->record;
     replay->computations = att_arena_alloc(arena, last + 1, sizeof *replay->computations);
     replay->changed = att_arena_alloc(arena, record->value_count, sizeof *replay->changed);
     replay->saved = att_arena_alloc(arena, record->value_count, sizeof *replay->saved);
-    if (!replay->computations || !replay->changed || !replay->saved)
+    const bool *needed = mark_needed(record, arena, last);
+    if (!replay->computations || !replay->changed || !replay->saved || !needed)
         return false;
     replay->changed[value] = true;
     for (size_t i = 0; i <= last; i++) {
         const att_computation *computation = &record->computations[i];
         bool depends = false;
-        for (size_t k = 0; k < computation->input_count && !depends; k++)
+        for (size_t k = 0; needed[i] && k < computation->input_count && !depends; k++)
             depends = is_changed(replay, computation->inputs[k]);
         if (!depends || !computation->spec)
             continue;
@@ -114,9 +133,9 @@ static att_status run_at(struct replay *replay, double *number, double at, doubl
     for (size_t i = 0; i < replay->count && status == ATT_OK; i++) {
         const att_computation *c = &replay->record->computations[replay->computations[i]];
         status = c->spec->again(&replay->scope, c);
-        if (status == ATT_OK) /* otherwise the arena says whether its limit was reached */
-            att_arena_free(replay->scope.arena);
     }
+    if (status == ATT_OK) /* otherwise the arena says whether its limit was reached */
+        att_arena_free(replay->scope.arena);
     *out = result_of(replay->request);
     *number = before;
     return status;

@@ -467,6 +467,10 @@ static att_status location_back(att_head_back *back, const struct names *n,
             .formula = write(back, n, "P * W'", "W' * P'"),
             .value = grads->q,
             .terms = att_terms_product(back->dproducts, back->head.param[ATT_PARAM_W]) }));
+    ATT_TRY(att_head_send_vectors(back, "k",
+                                  (att_contribution){ .reason = "the keys are not in the scores",
+                                                      .formula = write(back, n, "0 * k", "0 * k"),
+                                                      .value = grads->k }));
     bool whole = back->head.param[ATT_PARAM_W]->rows == back->dproducts->cols;
     ATT_TRY(send_param(
         back, ATT_PARAM_W, grads,

@@ -126,8 +126,7 @@ static att_status try_expression(const att_interpreter *interpreter, const att_s
         out->fills_line = att_parser_at(&parser, ATT_TOKEN_END);
         out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
         out->continues = att_parser_at_word(&parser, "with") ||
-                         att_parser_at_word(&parser, "for") ||
-                         att_parser_at_word(&parser, "check");
+                         att_parser_at_word(&parser, "for") || att_parser_at_word(&parser, "check");
     } else {
         out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
     }

@@ -50,9 +50,11 @@ static const char backward[] =
     "c = conv1d(linear(X, X, [1 2]), {X, X}, [1 1])\n"
     "g = attention(X, X, X, score = additive, W = X, U = X, v = [1 2], b = [0 1], alibi = 0.1)\n"
     "a = attention(X, X, X, score = general, W = X, bias = X, softcap = 2)\n"
-    "gradient L + sum(h) + sum(c) + sum(g) + sum(a .* a) check\n"
+    "gradient L + sum(h) + sum(c) + sum(g) + sum(a .* a)\n"
     "show m.grad.head[1].weights + X.grad + W.grad[2]\n"
-    "gradient a with X for X\n";
+    "gradient a with X for X\n"
+    "p = [1 2]\n"
+    "gradient sum(tanh(p)) + sum(linear(p, X)) check\n";
 
 static att_status read_text(const char *text, size_t checks, size_t failures, size_t limit,
                             att_error *err)

@@ -188,6 +188,26 @@ static att_status compare_step(struct comparison *c, const att_trace_step *step)
     return compare_item(c, &item);
 }
 
+/* Compares gradients of parts that are inputs, such as a.grad.q, which have no step of their
+ * own. */
+static att_status compare_kept(struct comparison *c)
+{
+    const att_record *record = &c->interpreter->record;
+    const att_kept_gradient *kept = record->gradient->kept;
+    for (; kept; kept = kept->next) {
+        const att_matrix *whole = record->computations[kept->computation].output.matrix;
+        const char *of = att_record_find(record, whole)->name;
+        struct item item = { .value = kept->gradient };
+        if (!of || strpbrk(of, ".["))
+            continue;
+        item.name = att_arena_printf(&c->interpreter->sheet->arena, "%s.grad.%s", of, kept->name);
+        if (!item.name)
+            return att_fail_memory(c->interpreter->scope.err);
+        ATT_TRY(compare_item(c, &item));
+    }
+    return ATT_OK;
+}
+
 /* Compares the gradients of the last `gradient` statement, in the order of the backward pass. */
 static att_status compare_gradients(struct comparison *c, const att_trace_step *step)
 {
@@ -196,7 +216,7 @@ static att_status compare_gradients(struct comparison *c, const att_trace_step *
         if (item.name)
             ATT_TRY(compare_item(c, &item));
     }
-    return ATT_OK;
+    return compare_kept(c);
 }
 
 /* Compares all named values, in the order of the trace. A name that was assigned twice is compared

@@ -225,12 +225,16 @@ static bool is_source(const att_record *record, const att_gradient *gradient,
     return true;
 }
 
-/* Checked are the inputs that were asked for; without `for`, the names at which the walk ends. */
+/* Checked are the inputs that were asked for; without `for`, the names at which the walk ends. A
+ * part of a result cannot be moved alone: the result's other parts are computed from it. */
 static bool is_input(const att_record *record, const att_gradient_request *request,
                      const att_gradient *gradient, size_t index)
 {
     const att_recorded_value *value = &record->values[index];
     if (!gradient->grads[index])
+        return false;
+    if (value->producer != ATT_NOT_COMPUTED &&
+        record->computations[value->producer].output.part_count > 1)
         return false;
     for (size_t i = 0; i < request->input_count; i++)
         if (request->inputs[i]->data == value->matrix->data)
@@ -279,5 +283,9 @@ att_status att_gradient_check(const att_scope *scope, const att_gradient_request
     for (size_t i = 0; i < gradient->value_count; i++)
         if (is_input(scope->record, request, gradient, i))
             ATT_TRY(check_input(scope, request, i, gradient->grads[i], out));
-    return ATT_OK;
+    if (out->count > 0)
+        return ATT_OK;
+    return att_scope_fail(scope, request->node,
+                          "nothing to check: expected an input after 'for', because a part of a "
+                          "result cannot be changed alone");
 }

@@ -299,7 +299,7 @@ static att_expr *write_part(att_arena *arena, const void *of, int64_t t, int64_t
     const att_matrix *sent = back->sent[shown->part];
     bool last = t + 1 == back->gates->rows;
     bool is_state = back->cell->part[shown->part].write == write_state;
-    if (sent)
+    if (sent && at(sent, t, j) != 0)
         att_expr_sum_add(&sum, num(arena, at(sent, t, j)));
     if (!(is_state && last))
         att_expr_sum_add(&sum, back->cell->part[shown->part].write(arena, back, t, j));

@@ -323,8 +323,13 @@ static bool is_asked_for(const att_gradient_request *request, const att_recorded
     return false;
 }
 
+/* Whether something that is wanted is behind the computation's result: an input, or one of its own
+ * parts. */
 static bool depends(const att_backward *walk, const att_computation *computation)
 {
+    for (size_t i = 0; i < computation->output.part_count; i++)
+        if (att_backward_wants(walk, computation->output.parts[i].value))
+            return true;
     for (size_t i = 0; i < computation->input_count; i++)
         if (att_backward_wants(walk, computation->inputs[i]))
             return true;

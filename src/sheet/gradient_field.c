@@ -79,6 +79,7 @@ static att_status select_record(const att_scope *scope, const att_expr *node, co
     return whole ? ATT_OK : att_fail_memory(scope->err);
 }
 
+/* Items that the result does not depend on have a gradient of zeros beside others that have one. */
 static att_status select_list(const att_scope *scope, const att_expr *node, const att_value *of,
                               att_value *out)
 {
@@ -91,9 +92,15 @@ static att_status select_list(const att_scope *scope, const att_expr *node, cons
         else
             items[i] =
                 (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = find(scope, of->items[i].matrix) };
+    bool any = false;
     for (size_t i = 0; i < of->item_count; i++)
-        if (!items[i].matrix)
-            return fail_missing(scope, node);
+        any = any || items[i].matrix;
+    if (!any)
+        return fail_missing(scope, node);
+    for (size_t i = 0; i < of->item_count; i++)
+        if (!items[i].matrix &&
+            !(items[i].matrix = att_matrix_like(scope->arena, of->items[i].matrix)))
+            return att_fail_memory(scope->err);
     *out = (att_value){ .kind = ATT_VALUE_LIST, .items = items, .item_count = of->item_count };
     return ATT_OK;
 }

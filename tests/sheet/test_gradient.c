@@ -370,6 +370,8 @@ static void the_value_that_was_used_counts(void **state)
     /* Items of a list. */
     assert_sheet_passes("W = {[1 2], [3 4]}\nL = sum(W[1] .* W[2])\ngradient L check\n"
                         "expect W.grad[1] = [3 4]\nexpect W.grad[2] = [1 2]\n");
+    assert_sheet_passes("W = {[1 2], [3 4]}\nL = sum(W[1])\ngradient L\nexpect W.grad[1] = 1\n"
+                        "expect W.grad[2] = 0\n");
     /* Labels do not make another value. */
     assert_sheet_passes("a = [1 2; 3 4]\nlabel a \"x\" \"y\"\nL = sum(a .* a)\ngradient L\n"
                         "expect a.grad = [2 4; 6 8]\n");

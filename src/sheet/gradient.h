@@ -14,7 +14,7 @@
  *   gradient_layers.c     linear, conv1d, layernorm, rmsnorm
  *   gradient_rnn.c        rnn, lstm, gru
  *   gradient_attention.c  one head of attention, from its output to its scores
- *   gradient_scores.c     scores: queries, keys and parameters
+ *   gradient_scores.c     scores: queries, keys and parameters; gradient_scores_nonlinear.c
  *   gradient_heads.c      attention, self_attention, cross_attention, multihead: projections */
 #ifndef ATT_SHEET_GRADIENT_H
 #define ATT_SHEET_GRADIENT_H

@@ -519,6 +519,38 @@ static void every_format_shows_the_backward_pass(void **state)
     att_sheet_free(sheet);
 }
 
+static void one_gradient_can_be_shown_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *only;
+        const char *shows;
+        const char *hides;
+    } selections[] = {
+        { "X.grad", "dX = ", "dW = " },
+        { "a.grad", "da.weights = ", "dW = " },
+        { "a.grad.scores", "da.scores = ", "da.weights = da" },
+        { "L", "dL = 1", "a = attention" },
+    };
+    att_sheet *sheet = sheet_from("X = [1 2; 3 4]\nW = [0.5 1; 0.2 2]\na = attention(X * W, X, W)\n"
+                                  "L = sum(a .* a)\ngradient L\nexpect X.grad = 0\n");
+    for (size_t i = 0; i < ATT_COUNT(selections); i++) {
+        const att_render_options options = { .size = sizeof options, .only = selections[i].only };
+        att_string text = { 0 };
+        att_error err = { 0 };
+        if (att_sheet_render(&text, sheet, &options, &err) != ATT_OK)
+            fail_msg("%s: %s", selections[i].only, err.message);
+        if (!strstr(text.data, selections[i].shows) || strstr(text.data, selections[i].hides))
+            fail_msg("only %s:\n%s", selections[i].only, text.data);
+        att_string_free(&text);
+    }
+    const att_render_options options = { .size = sizeof options, .only = "Z.grad" };
+    att_string text = { 0 };
+    assert_int_equal(att_sheet_render(&text, sheet, &options, NULL), ATT_BAD_INPUT);
+    att_string_free(&text);
+    att_sheet_free(sheet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +570,7 @@ int main(void)
         cmocka_unit_test(a_check_leaves_every_number_as_it_was),
         cmocka_unit_test(steps_go_from_the_result_to_the_inputs),
         cmocka_unit_test(every_format_shows_the_backward_pass),
+        cmocka_unit_test(one_gradient_can_be_shown_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

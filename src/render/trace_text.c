@@ -263,7 +263,7 @@ static void text_head(att_page *page, int64_t number)
     att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-/* An input takes one line: "q = s   the queries". */
+/* An input takes one line, if it fits: "q = s   the queries". */
 static void put_input(att_page *page, const att_trace_part *part, bool first)
 {
     att_terminal terminal = terminal_of(page);
@@ -271,11 +271,19 @@ static void put_input(att_page *page, const att_trace_part *part, bool first)
     att_put_repeat(page->out, " ", PART_INDENT);
     put_name(&terminal, part->name, true);
     att_put_plain(page->out, part->formula->text);
+    const char *description = part->description ? part->description : "";
+    int column = PART_INDENT + att_display_width(part->name) + 3 +
+                 att_display_width(part->formula->text) + 3;
     att_terminal_style(&terminal, ATT_STYLE_DIM);
     att_put(page->out, "   ");
-    att_put_plain(page->out, part->description ? part->description : "");
+    if (column + att_display_width(description) <= terminal.width) {
+        att_put_plain(page->out, description);
+        att_terminal_style(&terminal, ATT_STYLE_NONE);
+        att_terminal_end_line(&terminal);
+        return;
+    }
+    att_terminal_wrapped(&terminal, description, column, PART_VALUE_INDENT);
     att_terminal_style(&terminal, ATT_STYLE_NONE);
-    att_terminal_end_line(&terminal);
 }
 
 static void text_part(att_page *page, const att_trace_part *part, const att_trace_part *before)

@@ -9,6 +9,7 @@
 #include "sheet/gradient_attention.h"
 
 #include "base/math.h"
+#include "base/progress.h"
 #include "sheet/matrix.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ static att_status send_part(att_head_back *back, const char *name, att_contribut
 att_matrix *att_terms_sum(att_arena *arena, const att_terms *t, int64_t rows, int64_t cols)
 {
     att_matrix *to = att_matrix_new(arena, rows, cols);
-    for (int64_t i = 0; to && i < rows; i++)
+    for (int64_t i = 0; to && i < rows; i++, att_progress_poll())
         for (int64_t j = 0; j < cols; j++) {
             double sum = 0;
             for (int64_t l = 0; l < t->count; l++)

@@ -2,6 +2,7 @@
 #include "sheet/gradient_scores.h"
 
 #include "base/math.h"
+#include "base/progress.h"
 #include "sheet/matrix.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ static double hidden_at(const att_head_back *back, int64_t i, int64_t j, int64_t
 static void sum_hidden(const att_head_back *back, att_matrix *of_q, att_matrix *of_k)
 {
     const double *v = back->head.param[ATT_PARAM_V]->data;
-    for (int64_t i = 0; i < of_q->rows; i++)
+    for (int64_t i = 0; i < of_q->rows; i++, att_progress_poll())
         for (int64_t j = 0; j < of_k->rows; j++) {
             double g = back->dproducts->data[i * of_k->rows + j];
             for (int64_t a = 0; g != 0 && a < of_q->cols; a++) {

@@ -38,7 +38,7 @@ static const att_trace_part *find_part(const att_computation *c, const char *nam
     return NULL;
 }
 
-const att_matrix *att_head_part(const att_computation *c, const char *name, int64_t head)
+const att_matrix *att_head_find_part(const att_computation *c, const char *name, int64_t head)
 {
     const att_trace_part *part = find_part(c, name, head);
     return part ? part->value : NULL;
@@ -489,14 +489,14 @@ att_status att_head_start(att_backward *walk, const att_computation *c, int64_t 
     *back = (att_head_back){ .walk = walk,
                              .c = c,
                              .head = { .number = number },
-                             .q = att_head_part(c, "q", number),
-                             .k = att_head_part(c, "k", number),
-                             .v = att_head_part(c, "v", number),
-                             .projected = att_head_part(c, "projected", number),
-                             .products = att_head_part(c, "products", number),
-                             .scores = att_head_part(c, "scores", number),
-                             .weights = att_head_part(c, "weights", number),
-                             .output = att_head_part(c, "output", number) };
+                             .q = att_head_find_part(c, "q", number),
+                             .k = att_head_find_part(c, "k", number),
+                             .v = att_head_find_part(c, "v", number),
+                             .projected = att_head_find_part(c, "projected", number),
+                             .products = att_head_find_part(c, "products", number),
+                             .scores = att_head_find_part(c, "scores", number),
+                             .weights = att_head_find_part(c, "weights", number),
+                             .output = att_head_find_part(c, "output", number) };
     ATT_TRY(att_sheet_layer_start(&back->layer, c->call, 1));
     ATT_TRY(att_sheet_attention_read(&back->layer, heads, &back->attention));
     back->head.query = att_sheet_layer_orient(&back->layer, back->q);

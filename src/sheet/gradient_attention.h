@@ -26,7 +26,7 @@ static inline bool att_head_allows(const att_head_back *back, int64_t i, int64_t
 }
 
 /* The part of that name of a head (0: not of a head), or NULL. */
-const att_matrix *att_head_part(const att_computation *c, const char *name, int64_t head);
+const att_matrix *att_head_find_part(const att_computation *c, const char *name, int64_t head);
 
 /* Starts head `number` (0: the only one) of `heads`; then from its output, or whatever of its parts
  * has a gradient, to queries, keys, values and parameters. */

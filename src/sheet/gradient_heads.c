@@ -55,7 +55,7 @@ static att_status send_slice(att_head_back *back, const struct projection *p, co
 /* Sends the gradient of a projected part to x and w. */
 static att_status projection_backward(att_head_back *back, const struct projection *p)
 {
-    const att_matrix *g, *value = att_head_part(back->c, p->part, back->head.number);
+    const att_matrix *g, *value = att_head_find_part(back->c, p->part, back->head.number);
     if (!p->w) /* the part is x itself, which has got its gradient */
         return ATT_OK;
     ATT_TRY(att_backward_finish(back->walk, value, &g));
@@ -117,7 +117,7 @@ att_status att_cross_attention_rule(att_backward *walk, const att_computation *c
 static att_status split_output(att_backward *walk, const att_computation *c, int64_t heads,
                                bool columns)
 {
-    const att_matrix *g, *joined = att_head_part(c, "heads", 0);
+    const att_matrix *g, *joined = att_head_find_part(c, "heads", 0);
     if (c->call->arg_count > 4) {
         ATT_TRY(att_backward_finish(walk, c->output.matrix, &g));
         att_expr *name = g ? att_backward_d(walk, c->output.matrix) : NULL;
@@ -132,7 +132,7 @@ static att_status split_output(att_backward *walk, const att_computation *c, int
     ATT_TRY(att_backward_finish(walk, joined, &g));
     int64_t at = 0;
     for (int64_t h = 1; g && h <= heads; h++) {
-        const att_matrix *output = att_head_part(c, "output", h);
+        const att_matrix *output = att_head_find_part(c, "output", h);
         int64_t width = columns ? output->rows : output->cols;
         const char *text = att_arena_printf(att_backward_arena(walk),
                                             columns ? "G[%lld:%lld, :]" : "G[:, %lld:%lld]",

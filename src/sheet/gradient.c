@@ -5,6 +5,7 @@
 #include "sheet/matrix.h"
 #include "sheet/tolerance.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A parsed statement. */
@@ -165,6 +166,12 @@ static att_status add_step(att_interpreter *interpreter, const att_parser *parse
 
 /* ---- The check */
 
+/* A NaN without its sign, which no machine promises. */
+static double unsigned_nan(double x)
+{
+    return isnan(x) ? fabs(x) : x;
+}
+
 static const char *describe_check(att_arena *arena, const att_gradient_difference *found)
 {
     const char *plural = found->count == 1 ? "" : "s";
@@ -175,10 +182,11 @@ static const char *describe_check(att_arena *arena, const att_gradient_differenc
                                 (long long)found->count, plural, found->largest);
     return att_arena_printf(
         arena,
-        "%lld of %lld number%s differ from central differences: d%s[%lld, %lld] "
+        "%lld of %lld number%s differ%s from central differences: d%s[%lld, %lld] "
         "is %.9g, the differences say %.9g",
-        (long long)found->wrong, (long long)found->count, plural, found->name,
-        (long long)found->row, (long long)found->col, found->gradient, found->difference);
+        (long long)found->wrong, (long long)found->count, plural, found->count == 1 ? "s" : "",
+        found->name, (long long)found->row, (long long)found->col, unsigned_nan(found->gradient),
+        unsigned_nan(found->difference));
 }
 
 static att_status run_check(att_interpreter *interpreter, const att_parser *parser,

@@ -280,6 +280,10 @@ att_status att_gradient_check(const att_scope *scope, const att_gradient_request
 {
     *out = (att_gradient_difference){ .tolerance = TOLERANCE };
     ATT_TRY(check_work(scope, request, gradient));
+    if (!isfinite(result_of(request)))
+        return att_scope_fail(scope, request->node,
+                              "a check needs a finite result: differences of %s say nothing",
+                              isnan(result_of(request)) ? "nan" : "inf");
     for (size_t i = 0; i < gradient->value_count; i++)
         if (is_input(scope->record, request, gradient, i))
             ATT_TRY(check_input(scope, request, i, gradient->grads[i], out));

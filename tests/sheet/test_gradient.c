@@ -420,6 +420,7 @@ static void what_has_no_gradient_says_so(void **state)
     assert_refused("x = 3\ngradient = 4\n", "is a keyword");
     assert_refused("h = rnn([1; 2], [0.5], [0.3], [0.4])\nL = sum(h)\ngradient L for h.z check\n",
                    "nothing to check");
+    assert_refused("x = 0\nL = 1 / x\ngradient L check\n", "a check needs a finite result");
     assert_refused("X = ones(300, 300)\nL = sum(X * X)\ngradient L check\n", "takes more work");
 }
 

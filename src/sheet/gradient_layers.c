@@ -51,22 +51,27 @@ static void norm_rows(const att_matrix *x, const att_matrix *g, const double *ga
 }
 
 /* N is the normalized row and s the number it was divided by. */
-static const char *norm_formula(bool centered, bool gain)
+static const char *norm_formula(att_arena *arena, bool centered, bool gain, bool columns)
 {
-    if (centered)
-        return gain ? "(G .* g - mean(G .* g, rows) - n .* mean(G .* g .* n, rows)) ./ s"
-                    : "(G - mean(G, rows) - n .* mean(G .* n, rows)) ./ s";
-    return gain ? "(G .* g - n .* mean(G .* g .* n, rows)) ./ s"
-                : "(G - n .* mean(G .* n, rows)) ./ s";
+    const char *along = columns ? "cols" : "rows", *g = gain ? "G .* g" : "G";
+    return centered ? att_arena_printf(arena, "(%s - mean(%s, %s) - n .* mean(%s .* n, %s)) ./ s",
+                                       g, g, along, g, along)
+                    : att_arena_printf(arena, "(%s - n .* mean(%s .* n, %s)) ./ s", g, g, along);
 }
 
 att_status att_norm_rule(att_backward *walk, const att_computation *c)
 {
-    const att_matrix *g, *x = c->inputs[0];
+    const att_matrix *g, *x;
     att_expr *name;
+    att_sheet_layer layer;
     ATT_TRY(finish_output(walk, c, &g, &name));
     if (!g)
         return ATT_OK;
+    ATT_TRY(att_sheet_layer_start(&layer, c->call, 1));
+    x = att_sheet_layer_orient(&layer, c->inputs[0]);
+    g = att_sheet_layer_orient(&layer, g);
+    if (!x || !g)
+        return att_fail_memory(att_backward_error(walk));
     att_arena *arena = att_backward_arena(walk);
     bool centered = strcmp(c->call->function->name, "layernorm") == 0;
     const att_matrix *gain = c->call->arg_count > 1 ? c->call->args[1].matrix : NULL;
@@ -80,20 +85,28 @@ att_status att_norm_rule(att_backward *walk, const att_computation *c)
     if (!out.x || !out.gain || !out.bias || !of_gain)
         return att_fail_memory(att_backward_error(walk));
     norm_rows(x, g, gain ? gain->data : NULL, eps, centered, &out);
+    const char *formula = norm_formula(arena, centered, gain != NULL, layer.columns);
+    const att_matrix *dx = att_sheet_layer_orient(&layer, out.x);
+    if (!formula || !dx)
+        return att_fail_memory(att_backward_error(walk));
     ATT_TRY(att_backward_send(
-        walk, x,
+        walk, c->inputs[0],
         (att_contribution){
             .reason = "n is the normalized row, s the number it was divided by; every number of "
                       "the row changes both",
-            .formula = att_backward_formula(walk, norm_formula(centered, gain != NULL), "Gg", name,
-                                            of_gain),
-            .value = out.x }));
+            .formula = att_backward_formula(walk, formula, "Gg", name, of_gain),
+            .value = dx }));
     if (gain)
-        ATT_TRY(send_row(walk, gain, "the gradients times the normalized rows n, added up",
-                         att_backward_formula(walk, "sum(G .* n, cols)", "G", name), out.gain, x));
+        ATT_TRY(send_row(
+            walk, gain, "the gradients times the normalized rows n, added up",
+            att_backward_formula(walk, layer.columns ? "sum(G .* n, rows)" : "sum(G .* n, cols)",
+                                 "G", name),
+            out.gain, x));
     if (bias)
-        ATT_TRY(send_row(walk, bias, "the gradients of all rows, added up",
-                         att_backward_formula(walk, "sum(G, cols)", "G", name), out.bias, x));
+        ATT_TRY(send_row(
+            walk, bias, "the gradients of all rows, added up",
+            att_backward_formula(walk, layer.columns ? "sum(G, rows)" : "sum(G, cols)", "G", name),
+            out.bias, x));
     return ATT_OK;
 }
 

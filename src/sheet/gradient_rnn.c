@@ -16,7 +16,9 @@ struct cell;
 struct back {
     const struct cell *cell;
     const att_computation *c;
-    const att_matrix *x, *w_x, *w_h, *b, *b_h, *h, *c0;
+    att_sheet_layer layer;                              /* the orientation of vectors */
+    const att_matrix *x, *w_x, *w_h, *b, *b_h, *h, *c0; /* with vectors as rows, and */
+    const att_matrix *given_x, *given_w_x, *given_w_h, *given_h, *given_c0; /* as in the sheet */
     const att_matrix *part[ATT_MAX_RNN_PARTS];
     const att_matrix *sent[ATT_MAX_RNN_PARTS]; /* what the loss sends directly, or NULL */
     att_matrix *grad[ATT_MAX_RNN_PARTS];
@@ -30,6 +32,7 @@ struct back {
  * that), the rule in words, and the calculation of one element. */
 struct cell_rule {
     const char *formula;
+    const char *column_formula; /* where vectors are columns; NULL: the same */
     const char *reason;
     att_expr *(*write)(att_arena *arena, const struct back *back, int64_t t, int64_t j);
 };
@@ -39,7 +42,8 @@ struct cell {
     bool has_cell_state;
     struct cell_rule part[ATT_MAX_RNN_PARTS];
     int order[ATT_MAX_RNN_PARTS]; /* in which the parts are completed */
-    const char *gates;            /* the rule of the sums before the activations; NULL: a part */
+    const char *gates,
+        *column_gates; /* the rule of the sums before the activations; NULL: a part */
     const char *gates_reason;
 };
 
@@ -160,10 +164,11 @@ static att_expr *write_gru_n(att_arena *arena, const struct back *back, int64_t 
 static const struct cell rnn = {
     ATT_RNN_CELL_VANILLA,
     false,
-    { { "dh .* (1 - h^2)", "the derivative of tanh is 1 - tanh^2", write_rnn_z },
-      { "dz[t + 1] * W_h'", "what the loss sends, and what the next step sends back through W_h",
-        write_state } },
+    { { "dh .* (1 - h^2)", NULL, "the derivative of tanh is 1 - tanh^2", write_rnn_z },
+      { "dz[t + 1] * W_h'", "W_h' * dz[:, t + 1]",
+        "what the loss sends, and what the next step sends back through W_h", write_state } },
     { RNN_H, RNN_Z },
+    NULL,
     NULL,
     NULL,
 };
@@ -171,32 +176,36 @@ static const struct cell rnn = {
 static const struct cell lstm = {
     ATT_RNN_CELL_LSTM,
     true,
-    { { "dc .* g", "c = f c + i g, so i gets dc g", write_lstm_i },
-      { "dc .* c[t - 1]", "c = f c + i g, so f gets dc times the cell state before", write_lstm_f },
-      { "dc .* i", "c = f c + i g, so g gets dc i", write_lstm_g },
-      { "dh .* tanh(c)", "h = o tanh(c), so o gets dh tanh(c)", write_lstm_o },
-      { "dc[t + 1] .* f[t + 1] + dh .* o .* (1 - tanh(c)^2)",
+    { { "dc .* g", NULL, "c = f c + i g, so i gets dc g", write_lstm_i },
+      { "dc .* c[t - 1]", NULL, "c = f c + i g, so f gets dc times the cell state before",
+        write_lstm_f },
+      { "dc .* i", NULL, "c = f c + i g, so g gets dc i", write_lstm_g },
+      { "dh .* tanh(c)", NULL, "h = o tanh(c), so o gets dh tanh(c)", write_lstm_o },
+      { "dc[t + 1] .* f[t + 1] + dh .* o .* (1 - tanh(c)^2)", NULL,
         "the next step sends its gradient back through the forget gate; the rest comes from h",
         write_lstm_c },
-      { "dgates[t + 1] * W_h'",
+      { "dgates[t + 1] * W_h'", "W_h' * dgates[:, t + 1]",
         "what the loss sends, and what the next step sends back through W_h", write_state } },
     { LSTM_H, LSTM_O, LSTM_C, LSTM_I, LSTM_F, LSTM_G },
     "[di .* i .* (1 - i), df .* f .* (1 - f), dg .* (1 - g^2), do .* o .* (1 - o)]",
+    "[di .* i .* (1 - i); df .* f .* (1 - f); dg .* (1 - g^2); do .* o .* (1 - o)]",
     "before the activations of the gates i, f, g, o",
 };
 
 static const struct cell gru = {
     ATT_RNN_CELL_GRU,
     false,
-    { { "dgates_n .* (h[t - 1] * U_n)", "the reset gate scales the part of h in the candidate",
-        NULL },
-      { "dh .* (h[t - 1] - n)", "h = (1 - z) n + z h, so z gets dh times the difference",
+    { { "dgates_n .* (h[t - 1] * U_n)", "dgates_n .* (U_n * h[:, t - 1])",
+        "the reset gate scales the part of h in the candidate", NULL },
+      { "dh .* (h[t - 1] - n)", NULL, "h = (1 - z) n + z h, so z gets dh times the difference",
         write_gru_z },
-      { "dh .* (1 - z)", "h = (1 - z) n + z h, so n gets dh (1 - z)", write_gru_n },
+      { "dh .* (1 - z)", NULL, "h = (1 - z) n + z h, so n gets dh (1 - z)", write_gru_n },
       { "dh[t + 1] .* z[t + 1] + dgates[t + 1] * W_h'",
+        "dh[:, t + 1] .* z[:, t + 1] + W_h' * dgates[:, t + 1]",
         "what the loss sends, and what the next step sends back through z and W_h", NULL } },
     { GRU_H, GRU_N, GRU_Z, GRU_R },
     "[dr .* r .* (1 - r), dz .* z .* (1 - z), dn .* (1 - n^2)]",
+    "[dr .* r .* (1 - r); dz .* z .* (1 - z); dn .* (1 - n^2)]",
     "before the activations of the gates r, z, n",
 };
 
@@ -207,18 +216,27 @@ static const att_matrix *argument(const att_computation *c, size_t index)
     return index < c->call->arg_count ? c->call->args[index].matrix : NULL;
 }
 
-static void read_arguments(struct back *back)
+static att_status read_arguments(struct back *back)
 {
     size_t next = 0;
     const att_computation *c = back->c;
-    back->x = argument(c, next++);
-    back->h = argument(c, next++);
+    ATT_TRY(att_sheet_layer_start(&back->layer, c->call, 1));
+    back->given_x = argument(c, next++);
+    back->given_h = argument(c, next++);
     if (back->cell->has_cell_state)
-        back->c0 = argument(c, next++);
-    back->w_x = argument(c, next++);
-    back->w_h = argument(c, next++);
+        back->given_c0 = argument(c, next++);
+    back->given_w_x = argument(c, next++);
+    back->given_w_h = argument(c, next++);
     back->b = argument(c, next++);
     back->b_h = argument(c, next++);
+    back->x = att_sheet_layer_orient(&back->layer, back->given_x);
+    back->h = att_sheet_layer_orient(&back->layer, back->given_h);
+    back->c0 = att_sheet_layer_orient(&back->layer, back->given_c0);
+    back->w_x = att_sheet_layer_orient(&back->layer, back->given_w_x);
+    back->w_h = att_sheet_layer_orient(&back->layer, back->given_w_h);
+    return back->x && back->h && back->w_x && back->w_h && (back->c0 || !back->given_c0)
+               ? ATT_OK
+               : att_fail_memory(c->call->err);
 }
 
 static att_matrix *like(att_backward *walk, const att_matrix *m)
@@ -291,10 +309,12 @@ struct shown_part {
     int part;
 };
 
-static att_expr *write_part(att_arena *arena, const void *of, int64_t t, int64_t j)
+/* Element (row, col) in the orientation of the sheet. */
+static att_expr *write_part(att_arena *arena, const void *of, int64_t row, int64_t col)
 {
     const struct shown_part *shown = of;
     const struct back *back = shown->back;
+    int64_t t = back->layer.columns ? col : row, j = back->layer.columns ? row : col;
     att_expr_sum sum = { .arena = arena };
     const att_matrix *sent = back->sent[shown->part];
     bool last = t + 1 == back->gates->rows;
@@ -310,33 +330,39 @@ static att_status finish_part(att_backward *walk, const struct back *back, int p
 {
     const struct cell_rule *rule = &back->cell->part[part];
     att_arena *arena = att_backward_arena(walk);
-    att_expr *formula = att_backward_named(walk, rule->formula, back->names);
-    att_expr *sent = att_backward_sent_formula(walk, back->part[part]);
+    const att_matrix *to = back->c->output.parts[part].value;
+    bool columns = back->layer.columns && rule->column_formula;
+    att_expr *formula =
+        att_backward_named(walk, columns ? rule->column_formula : rule->formula, back->names);
+    att_expr *sent = att_backward_sent_formula(walk, to);
+    const att_matrix *grad = att_sheet_layer_orient(&back->layer, back->grad[part]);
     if (sent)
         formula = att_make_binary(arena, ATT_OP_ADD, sent, formula);
     struct shown_part *shown = att_arena_alloc(arena, 1, sizeof *shown);
-    if (!formula || !shown)
+    if (!formula || !shown || !grad)
         return att_fail_memory(att_backward_error(walk));
     *shown = (struct shown_part){ .back = back, .part = part };
     const att_contribution total = { .reason = rule->reason,
                                      .formula = formula,
-                                     .value = back->grad[part],
+                                     .value = grad,
                                      .write = rule->write ? write_part : NULL,
                                      .of = shown,
                                      .term_count =
                                          rule->write == write_state ? back->gates->cols + 1 : 2 };
-    return att_backward_finish_as(walk, back->part[part], &total);
+    return att_backward_finish_as(walk, to, &total);
 }
 
 static att_status show_gates(att_backward *walk, const struct back *back)
 {
-    att_expr *formula = att_backward_named(walk, back->cell->gates, back->names);
-    if (!formula)
+    const char *text = back->layer.columns ? back->cell->column_gates : back->cell->gates;
+    att_expr *formula = att_backward_named(walk, text, back->names);
+    const att_matrix *gates = att_sheet_layer_orient(&back->layer, back->gates);
+    if (!formula || !gates)
         return att_fail_memory(att_backward_error(walk));
     return att_backward_show(walk, &(att_trace_part){ .name = "dgates",
                                                       .description = back->cell->gates_reason,
                                                       .formula = formula,
-                                                      .value = back->gates });
+                                                      .value = gates });
 }
 
 /* ---------------------------------------------------------------- sending */
@@ -379,46 +405,68 @@ static att_status send_state(att_backward *walk, const att_matrix *to, const str
         walk, to,
         (att_contribution){ .reason = reason,
                             .formula = att_backward_named(walk, text, back->names),
-                            .value = value });
+                            .value = att_sheet_layer_orient(&back->layer, value) });
+}
+
+/* Sends to an argument; value and terms are with vectors as rows. */
+static att_status send_turned(att_backward *walk, const struct back *back, const att_matrix *to,
+                              att_contribution part)
+{
+    part.value = att_sheet_layer_orient(&back->layer, part.value);
+    if (!part.value)
+        return att_fail_memory(att_backward_error(walk));
+    if (back->layer.columns)
+        part.terms = att_terms_transpose(part.terms);
+    return att_backward_send(walk, to, part);
 }
 
 static att_status send_inputs(att_backward *walk, const struct back *back, const char *gates)
 {
+    bool columns = back->layer.columns;
     att_matrix *states = states_before(walk, back);
-    att_expr *x = att_backward_name(walk, back->x), *w = att_backward_name(walk, back->w_x);
+    att_expr *x = att_backward_name(walk, back->given_x);
+    att_expr *w = att_backward_name(walk, back->given_w_x);
     att_expr *name = att_backward_named(walk, gates, back->names);
-    att_expr *states_of = att_backward_named(walk, "h[t - 1]", back->names);
+    att_expr *states_of =
+        att_backward_named(walk, columns ? "h[:, t - 1]" : "h[t - 1]", back->names);
     bool plain = !back->run.reset_first; /* then W_h gets h' dgates */
     if (!states || !states_of || !x || !w || !name)
         return att_fail_memory(att_backward_error(walk));
-    ATT_TRY(att_backward_send(
-        walk, back->x,
-        (att_contribution){ .reason = "each input gets the gradient of its step's sums times W_x'",
-                            .formula = att_backward_formula(walk, "G * W'", "GW", name, w),
-                            .value = back->dx,
-                            .terms = att_terms_product_bt(back->gates, back->w_x) }));
-    ATT_TRY(att_backward_send(
-        walk, back->w_x,
-        (att_contribution){ .reason = "all steps share W_x: their gradients add up",
-                            .formula = att_backward_formula(walk, "X' * G", "GX", name, x),
-                            .value = back->dw_x,
-                            .terms = att_terms_product_at(back->x, back->gates) }));
-    ATT_TRY(att_backward_send(
-        walk, back->w_h,
-        (att_contribution){ .reason = "all steps share W_h: the states before them, transposed, "
-                                      "times their gradients",
-                            .formula = att_backward_formula(walk, "S' * G", "GS", name, states_of),
-                            .value = back->dw_h,
-                            .terms = plain ? att_terms_product_at(states, back->gates_u)
-                                           : (att_terms){ 0 } }));
-    const char *bias = back->cell->gates ? "sum(dgates, cols)" : "sum(dz, cols)";
+    ATT_TRY(send_turned(
+        walk, back, back->given_x,
+        (att_contribution){
+            .reason = "each input gets the gradient of its step's sums times W_x'",
+            .formula = att_backward_formula(walk, columns ? "W' * G" : "G * W'", "GW", name, w),
+            .value = back->dx,
+            .terms = att_terms_product_bt(back->gates, back->w_x) }));
+    ATT_TRY(send_turned(walk, back, back->given_w_x,
+                        (att_contribution){ .reason = "all steps share W_x: their gradients add up",
+                                            .formula = att_backward_formula(
+                                                walk, columns ? "G * X'" : "X' * G", "GX", name, x),
+                                            .value = back->dw_x,
+                                            .terms = att_terms_product_at(back->x, back->gates) }));
+    ATT_TRY(send_turned(
+        walk, back, back->given_w_h,
+        (att_contribution){
+            .reason = "all steps share W_h: the states before them, transposed, "
+                      "times their gradients",
+            .formula =
+                att_backward_formula(walk, columns ? "G * S'" : "S' * G", "GS", name, states_of),
+            .value = back->dw_h,
+            .terms = plain ? att_terms_product_at(states, back->gates_u) : (att_terms){ 0 } }));
+    const char *bias = back->cell->gates ? (columns ? "sum(dgates, rows)" : "sum(dgates, cols)")
+                       : columns         ? "sum(dz, rows)"
+                                         : "sum(dz, cols)";
     ATT_TRY(send_vector(walk, back->b, back->db, back, back->gates, bias, true));
     ATT_TRY(send_vector(walk, back->b_h, back->db_h, back, back->gates_u, "sum(dgates_h, cols)",
                         plain));
-    ATT_TRY(send_state(walk, back->h, back, back->dh,
-                       back->cell->gates ? "dgates[1] * W_h'" : "dz[1] * W_h'",
+    const char *start = back->cell->gates ? (columns ? "W_h' * dgates[:, 1]" : "dgates[1] * W_h'")
+                        : columns         ? "W_h' * dz[:, 1]"
+                                          : "dz[1] * W_h'";
+    ATT_TRY(send_state(walk, back->given_h, back, back->dh, start,
                        "what arrives at the state before the first step"));
-    return send_state(walk, back->c0, back, back->dc0, "dc[1] .* f[1]",
+    return send_state(walk, back->given_c0, back, back->dc0,
+                      columns ? "dc[:, 1] .* f[:, 1]" : "dc[1] .* f[1]",
                       "what arrives at the cell state before the first step");
 }
 
@@ -428,7 +476,7 @@ static void name_parts(struct back *back)
     for (size_t i = 0; i < count; i++)
         back->names[i] =
             (att_formula_name){ back->c->output.parts[i].name, back->c->output.parts[i].value };
-    back->names[count] = (att_formula_name){ "W_h", back->w_h };
+    back->names[count] = (att_formula_name){ "W_h", back->given_w_h };
 }
 
 static att_status run_cell(att_backward *walk, const att_computation *c, const struct cell *cell,
@@ -438,13 +486,17 @@ static att_status run_cell(att_backward *walk, const att_computation *c, const s
     if (!back)
         return att_fail_memory(att_backward_error(walk));
     *back = (struct back){ .cell = cell, .c = c, .run = { .reset_first = reset_first } };
-    read_arguments(back);
+    ATT_TRY(read_arguments(back));
     name_parts(back);
     bool any = false;
     for (size_t i = 0; i < c->output.part_count; i++) {
-        back->part[i] = c->output.parts[i].value;
-        ATT_TRY(att_backward_sent(walk, back->part[i], &back->sent[i]));
-        any = any || back->sent[i];
+        back->part[i] = att_sheet_layer_orient(&back->layer, c->output.parts[i].value);
+        ATT_TRY(att_backward_sent(walk, c->output.parts[i].value, &back->sent[i]));
+        const att_matrix *turned = att_sheet_layer_orient(&back->layer, back->sent[i]);
+        if (!back->part[i] || (back->sent[i] && !turned))
+            return att_fail_memory(att_backward_error(walk));
+        any = any || turned;
+        back->sent[i] = turned;
     }
     if (!any)
         return ATT_OK;

@@ -131,6 +131,39 @@ att_status att_record_operation(const att_scope *scope, const att_gradient_spec 
     return att_record_add(scope, &computation);
 }
 
+att_status att_record_select(const att_scope *scope, const att_expr *node, const att_matrix *from,
+                             const int64_t *rows, const int64_t *cols, const att_matrix *result)
+{
+    const att_computation computation = { .spec = &att_gradient_select,
+                                          .node = node,
+                                          .inputs = &from,
+                                          .input_count = 1,
+                                          .rows = rows,
+                                          .cols = cols,
+                                          .output = { .kind = ATT_VALUE_MATRIX,
+                                                      .matrix = result } };
+    return att_record_add(scope, &computation);
+}
+
+att_status att_record_stack(const att_scope *scope, const att_expr *node,
+                            const att_matrix *const *parts, size_t count, const att_matrix *result)
+{
+    att_matrix_piece *pieces = att_arena_alloc(scope->arena, count, sizeof *pieces);
+    if (!pieces)
+        return att_fail_memory(scope->err);
+    int64_t row = 0;
+    for (size_t i = 0; i < count; row += parts[i++]->rows)
+        pieces[i] = (att_matrix_piece){ .matrix = parts[i], .row = row };
+    const att_computation computation = { .spec = &att_gradient_concat,
+                                          .node = node,
+                                          .inputs = (const att_matrix **)parts,
+                                          .input_count = count,
+                                          .pieces = pieces,
+                                          .output = { .kind = ATT_VALUE_MATRIX,
+                                                      .matrix = result } };
+    return att_record_add(scope, &computation);
+}
+
 /* ---- Calls */
 
 /* Counts the matrices of a value and, where `to` has room for them, writes them. */

@@ -63,6 +63,14 @@ att_status att_record_operation(const struct att_scope *scope, const struct att_
                                 const att_expr *node, const att_matrix *const *inputs, size_t count,
                                 const att_matrix *output);
 
+/* The same for a selection of rows and columns, counted from 0 (NULL: all), and for matrices one
+ * above the other. */
+att_status att_record_select(const struct att_scope *scope, const att_expr *node,
+                             const att_matrix *from, const int64_t *rows, const int64_t *cols,
+                             const att_matrix *result);
+att_status att_record_stack(const struct att_scope *scope, const att_expr *node,
+                            const att_matrix *const *parts, size_t count, const att_matrix *result);
+
 /* The same for a call. */
 att_status att_record_call(const struct att_scope *scope, const att_call *call,
                            const att_value *output);

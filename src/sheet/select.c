@@ -238,14 +238,7 @@ static att_status index_matrix(const att_scope *scope, const att_expr *node,
     *out = att_matrix_select(scope->arena, matrix, row.at, row.count, col.at, col.count);
     if (!*out)
         return att_fail_memory(scope->err);
-    const att_computation computation = { .spec = &att_gradient_select,
-                                          .node = node,
-                                          .inputs = &matrix,
-                                          .input_count = 1,
-                                          .rows = row.at,
-                                          .cols = col.at,
-                                          .output = { .kind = ATT_VALUE_MATRIX, .matrix = *out } };
-    return att_record_add(scope, &computation);
+    return att_record_select(scope, node, matrix, row.at, col.at, *out);
 }
 
 att_status att_eval_index(const att_scope *scope, const att_expr *node, att_value *out)

@@ -22,6 +22,15 @@ const att_function *att_function_find(const char *name)
     return NULL;
 }
 
+const att_function *att_function_get(size_t index)
+{
+    for (size_t t = 0; t < TABLES; t++)
+        for (const att_function *row = tables[t]; row->name; row++)
+            if (index-- == 0)
+                return row;
+    return NULL;
+}
+
 const att_option_spec *att_option_find(const att_function *function, const char *name)
 {
     for (const att_option_spec *row = function->options; row && row->name; row++)

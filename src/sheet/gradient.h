@@ -11,6 +11,7 @@
  *   gradient_check.c      gradient L check: central differences, by running the record again
  *   gradient_operators.c  signs, transposes, concatenation, selection, + - * / .* ./ ^
  *   gradient_functions.c  functions of functions.c, and the table of all functions
+ *   gradient_choice.c     where, diag, sort, topk, cross_entropy, dropout
  *   gradient_layers.c     linear, conv1d, layernorm, rmsnorm
  *   gradient_rnn.c        rnn, lstm, gru
  *   gradient_attention.c  one head of attention, from its output to its scores

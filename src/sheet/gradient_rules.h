@@ -6,6 +6,14 @@
 
 typedef att_status att_backward_rule(att_backward *walk, const att_computation *computation);
 
+/* gradient_choice.c */
+att_backward_rule att_where_rule;
+att_backward_rule att_diag_rule;
+att_backward_rule att_sort_rule;
+att_backward_rule att_topk_rule;
+att_backward_rule att_cross_entropy_rule;
+att_backward_rule att_dropout_rule;
+
 /* gradient_layers.c */
 att_backward_rule att_norm_rule;
 att_backward_rule att_linear_rule;

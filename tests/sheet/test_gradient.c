@@ -116,6 +116,19 @@ static const struct {
     { "permute", "permute(X, [2 1])" },
     { "permute", "permute(X, [3 1 2], cols)" },
     { "transpose", "transpose(X)" },
+    { "where", "where([1 0 1; 0 0 1], X, r)" },
+    { "where", "where([1 0 1], s, P)" },
+    { "diag", "diag(r)" },
+    { "diag", "diag(r')" },
+    { "diag", "diag(X)" },
+    { "sort", "sort(X)" },
+    { "sort", "sort(X, cols)" },
+    { "sort", "sort(P, descending)" },
+    { "topk", "topk(X, 2)" },
+    { "topk", "X .* topk(X, 2, mask)" },
+    { "cross_entropy", "cross_entropy(X, [3 1])" },
+    { "cross_entropy", "cross_entropy(X, [3; 1], rows)" },
+    { "dropout", "dropout([X, X - X], 0.4, seed = 3)" },
     { "linear", "linear(X, Y)" },
     { "linear", "linear(X, Y, c)" },
     { "linear", "linear(X, Y, c')" },
@@ -134,6 +147,8 @@ static void operators_and_functions_agree_with_differences(void **state)
     (void)state;
     for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         char text[1024];
+        if (cases[i].of && !att_function_find(cases[i].of))
+            continue; /* not in this version of the language */
         snprintf(text, sizeof text,
                  VALUES "y = %s\nL = sum(0.5 * y .* y + sin(y))\ngradient L check\n",
                  cases[i].expression);
@@ -160,19 +175,18 @@ static bool is_tested(const char *name)
 static void every_function_has_a_tested_gradient_or_says_why_it_has_none(void **state)
 {
     (void)state;
-    const att_function *const tables[] = { att_plain_functions, att_block_functions };
-    for (size_t t = 0; t < ATT_COUNT(tables); t++)
-        for (const att_function *row = tables[t]; row->name; row++) {
-            const att_gradient_spec *spec = att_gradient_spec_of(row);
-            if (!spec)
-                fail_msg("%s has no row in gradient_functions.c", row->name);
-            assert_string_equal(spec->name, row->name);
-            assert_non_null(spec->again);
-            if (!spec->backward && !spec->constant)
-                fail_msg("%s has neither a gradient nor a reason", row->name);
-            if (spec->backward && !is_tested(row->name))
-                fail_msg("the gradient of %s has no test", row->name);
-        }
+    const att_function *row;
+    for (size_t i = 0; (row = att_function_get(i)); i++) {
+        const att_gradient_spec *spec = att_gradient_spec_of(row);
+        if (!spec)
+            fail_msg("%s has no row in gradient_functions.c", row->name);
+        assert_string_equal(spec->name, row->name);
+        assert_non_null(spec->again);
+        if (!spec->backward && !spec->constant)
+            fail_msg("%s has neither a gradient nor a reason", row->name);
+        if (spec->backward && !is_tested(row->name))
+            fail_msg("the gradient of %s has no test", row->name);
+    }
 }
 
 /* ---------------------------------------------------------------- RNN cells */

@@ -288,7 +288,8 @@ static att_status read_text(att_sheet *sheet, const att_string *text, const char
                                      .symbols = &interpreter.symbols,
                                      .folder = folder,
                                      .err = err,
-                                     .sheet = sheet };
+                                     .sheet = sheet,
+                                     .record = &interpreter.record };
     interpreter.by_hand.outer = &interpreter.symbols;
     size_t calls_made = 0;
     interpreter.functions.calls_made = &calls_made;

@@ -14,8 +14,8 @@ static void check_step(const att_trace_step *step)
         step->kind == ATT_STEP_ERROR)
         PROMISE(step->text != NULL);
     if (step->kind == ATT_STEP_VALUE)
-        PROMISE(step->formula != NULL && (step->value != NULL || step->part_count > 0 ||
-                                          strchr(step->name, '(') != NULL));
+        PROMISE(step->formula != NULL &&
+                (step->value != NULL || step->part_count > 0 || strchr(step->name, '(') != NULL));
     if (step->kind == ATT_STEP_CHECK)
         PROMISE(step->check->left != NULL && step->check->message[0] != '\0' &&
                 strpbrk(step->check->message, "\n\r\033") == NULL);

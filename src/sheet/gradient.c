@@ -219,6 +219,10 @@ att_status att_run_gradient(att_interpreter *interpreter, att_parser *parser)
     att_trace_part *parts;
     size_t part_count;
     ATT_TRY(parse_statement(parser, &statement));
+    if (interpreter->rounding)
+        return att_scope_fail(scope, statement.of,
+                              "a backward pass is exact, and the steps of this sheet are rounded: "
+                              "expected 'round no step' before 'gradient'");
     att_gradient_request request = { .node = statement.of, .symbols = &interpreter->symbols };
     ATT_TRY(eval_start(scope, &statement, &request));
     ATT_TRY(eval_inputs(scope, &statement, &request));

@@ -44,6 +44,7 @@ extern const att_gradient_spec att_gradient_transpose;
 extern const att_gradient_spec att_gradient_concat;
 extern const att_gradient_spec att_gradient_select;
 extern const att_gradient_spec att_gradient_binary;
+extern const att_gradient_spec att_gradient_compare;
 
 /* ---- Contributions */
 

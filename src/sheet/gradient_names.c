@@ -43,12 +43,38 @@ static const att_trace_part *part_of(const att_computation *computation, const a
     return NULL;
 }
 
+/* Whether another loop has given the same name in the same step. */
+static bool is_ambiguous(const att_record *record, const att_recorded_value *value)
+{
+    for (size_t i = 0; i < record->value_count; i++) {
+        const att_recorded_value *other = &record->values[i];
+        if (other->loop && other->step == value->step && other->line != value->line &&
+            strcmp(other->loop, value->loop) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* h_step2, the value of h in step 2 of a loop. Where several loops assign h, or the sheet has such
+ * a name: h_step2_line7. */
+static const char *name_loop_step(att_backward *walk, const att_recorded_value *value)
+{
+    const char *name =
+        att_arena_printf(walk->scope->arena, "%s_step%" PRId64, value->loop, value->step);
+    if (!name ||
+        (!att_symbol_table_get(walk->request->symbols, name) && !is_ambiguous(walk->record, value)))
+        return name;
+    return att_arena_printf(walk->scope->arena, "%s_line%d", name, value->line);
+}
+
 /* A name for a value that has none in the sheet: u1, or u1.weights for a part of u1. */
 static const char *name_unnamed(att_backward *walk, const att_recorded_value *value)
 {
     const att_computation *made =
         value->producer == ATT_NOT_COMPUTED ? NULL : &walk->record->computations[value->producer];
     const att_trace_part *part = made ? part_of(made, value->matrix) : NULL;
+    if (!part && value->loop)
+        return name_loop_step(walk, value);
     if (!part)
         return invent_name(walk);
     const char *whole = att_backward_name_text(walk, made->output.matrix);
@@ -74,11 +100,31 @@ const char *att_backward_name_text(att_backward *walk, const att_matrix *matrix)
     return adjoint->name;
 }
 
+/* Whether the value has no name and no gradient, so that no step introduces it. */
+static bool is_constant(const att_backward *walk, const att_recorded_value *value)
+{
+    return value->producer == ATT_NOT_COMPUTED ||
+           !walk->adjoints[value - walk->record->values].wanted;
+}
+
+/* Its numbers, or, if these are many, the expression that it was computed by. */
+static att_expr *write_constant(att_backward *walk, const att_recorded_value *value,
+                                const att_matrix *matrix)
+{
+    enum { FEW = 8 };
+    bool computed = value && value->producer != ATT_NOT_COMPUTED;
+    const att_expr *node = computed ? walk->record->computations[value->producer].node : NULL;
+    if (!node || node->line == 0 || matrix->rows * matrix->cols <= FEW ||
+        walk->record->computations[value->producer].output.matrix->data != matrix->data)
+        return att_make_constant(walk->scope->arena, matrix);
+    return (att_expr *)node;
+}
+
 att_expr *att_backward_name(att_backward *walk, const att_matrix *matrix)
 {
     const att_recorded_value *value = att_record_find(walk->record, matrix);
-    if (!value || (!value->name && value->producer == ATT_NOT_COMPUTED))
-        return att_make_constant(walk->scope->arena, matrix);
+    if (!value || (!value->name && !value->loop && is_constant(walk, value)))
+        return write_constant(walk, value, matrix);
     const char *name = att_backward_name_text(walk, matrix);
     return name ? (att_expr *)att_formula(walk->scope->arena, name) : NULL;
 }

@@ -376,18 +376,12 @@ static att_status send_product(att_backward *walk, const att_computation *c, con
                                        .scale = 1 } });
 }
 
-/* An operator without a rule compares: its result is a step, whose gradient is 0. */
-static bool has_rule(att_expr_op op)
-{
-    return (size_t)op < ATT_COUNT(rules) && rules[op][0].formula;
-}
-
 static att_status binary_backward(att_backward *walk, const att_computation *c)
 {
     const att_matrix *g;
     att_expr *name;
     ATT_TRY(finish_output(walk, c, &g, &name));
-    if (!g || !has_rule(c->node->op))
+    if (!g)
         return ATT_OK;
     if (!name)
         return att_fail_memory(att_backward_error(walk));
@@ -409,3 +403,5 @@ static att_status binary_again(const att_scope *scope, const att_computation *c)
 }
 
 const att_gradient_spec att_gradient_binary = { "operator", binary_backward, NULL, binary_again };
+const att_gradient_spec att_gradient_compare = { "comparison", NULL, "it is a step, 0 or 1",
+                                                 binary_again };

@@ -6,6 +6,7 @@
 #include "sheet/matrix.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,14 +45,20 @@ static void add_terms(att_matrix *to, const att_terms *terms)
     for (int64_t i = 0; i < to->rows; i++, att_progress_poll())
         for (int64_t j = 0; j < to->cols; j++) {
             double sum = 0;
-            for (int64_t l = 0; l < terms->count; l++)
-                sum += term_at(terms, i, j, l);
+            for (int64_t l = 0; l < terms->count; l++) {
+                double term = term_at(terms, i, j, l);
+                sum += term;
+                if (isfinite(term))
+                    to->magnitude = fmax(to->magnitude, fabs(terms->scale * term));
+            }
             to->data[i * to->cols + j] += terms->scale == 1 ? sum : terms->scale * sum;
         }
 }
 
 static void add_contribution(att_matrix *to, const att_contribution *part)
 {
+    if (part->value && part->next)
+        to->magnitude = fmax(to->magnitude, att_matrix_largest(part->value));
     for (int64_t i = 0; part->value && i < to->rows * to->cols; i++)
         to->data[i] += part->value->data[i];
     if (!part->value)
@@ -180,6 +187,9 @@ static const char *explain_name(att_backward *walk, const att_recorded_value *va
     if (value->name)
         return att_arena_printf(walk->scope->arena, "%s is %s of line %d", name, value->name,
                                 value->line);
+    if (value->loop && strncmp(name, value->loop, strlen(value->loop)) == 0)
+        return att_arena_printf(walk->scope->arena, "%s is %s in step %" PRId64 " of line %d", name,
+                                value->loop, value->step, value->line);
     const att_expr *node = walk->record->computations[value->producer].node;
     if (node->line == 0)
         return name;
@@ -261,6 +271,7 @@ att_status att_backward_sent(att_backward *walk, const att_matrix *matrix, const
         att_matrix_like(walk->scope->arena, att_record_find(walk->record, matrix)->matrix);
     if (!grad)
         return att_fail_memory(walk->scope->err);
+    grad->magnitude = 0; /* of the terms that follow, not of the value */
     for (const att_contribution *part = adjoint->first; part; part = part->next)
         add_contribution(grad, part);
     for (int64_t i = 0; grad->allowed && i < grad->rows * grad->cols; i++)

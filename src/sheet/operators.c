@@ -251,5 +251,7 @@ att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_val
     ATT_TRY(att_eval_matrix(scope, node->child[1], &operands[1]));
     ATT_TRY(att_binary_apply(scope, node, operands[0], operands[1], &result));
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = result };
-    return att_record_operation(scope, &att_gradient_binary, node, operands, 2, result);
+    return att_record_operation(
+        scope, node->op >= ATT_OP_LESS ? &att_gradient_compare : &att_gradient_binary, node,
+        operands, 2, result);
 }

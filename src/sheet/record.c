@@ -113,7 +113,7 @@ static bool add(att_record *record, att_arena *arena, const att_computation *com
 
 att_status att_record_add(const att_scope *scope, const att_computation *computation)
 {
-    if (!scope->record || computation->output.kind == ATT_VALUE_LIST)
+    if (!scope->record || scope->rounding || computation->output.kind == ATT_VALUE_LIST)
         return ATT_OK;
     return add(scope->record, scope->arena, computation) ? ATT_OK : att_fail_memory(scope->err);
 }
@@ -193,7 +193,7 @@ static size_t list_call(const att_call *call, size_t options, const att_matrix *
 
 att_status att_record_call(const att_scope *scope, const att_call *call, const att_value *output)
 {
-    if (!scope->record)
+    if (!scope->record || scope->rounding)
         return ATT_OK;
     size_t options = 0;
     while (call->function->options && call->function->options[options].name)
@@ -262,6 +262,17 @@ att_status att_record_name(const att_scope *scope, const char *name, const att_v
     bool ok =
         value->kind == ATT_VALUE_LIST || name_one(scope, value->matrix, name, line, NAME_ASSIGNED);
     return ok && name_parts(scope, name, value, line) ? ATT_OK : att_fail_memory(scope->err);
+}
+
+void att_record_name_step(const att_scope *scope, const char *name, const att_matrix *value,
+                          int64_t step, int line)
+{
+    att_recorded_value *found = scope->record ? att_record_find(scope->record, value) : NULL;
+    if (!found || found->name || found->loop)
+        return;
+    found->loop = name;
+    found->step = step;
+    found->line = line;
 }
 
 void att_record_relabel(att_record *record, const att_matrix *matrix)

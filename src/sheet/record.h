@@ -3,7 +3,8 @@
  *
  * A value is identified by its numbers (att_matrix.data), which never change or move and which a
  * name, a label, a list or a field only share. So the record needs to know nothing of names: what
- * was computed counts, wherever it was written, and a name that is assigned again is no problem. */
+ * was computed counts, wherever it was written, and a name that is assigned again is no problem.
+ * Only the exact column of a sheet is recorded, not the one whose steps are rounded (hand.h). */
 #ifndef ATT_SHEET_RECORD_H
 #define ATT_SHEET_RECORD_H
 
@@ -39,6 +40,8 @@ typedef struct att_recorded_value {
     bool assigned;    /* by a statement of its own, not as part of a result or item of a list */
     int line;         /* of that statement */
     size_t producer;  /* index of its computation, or ATT_NOT_COMPUTED */
+    const char *loop; /* of a value without a name: the name that a loop gave it, or NULL; */
+    int64_t step;     /* in this step of the loop, from 1 */
 } att_recorded_value;
 
 #define ATT_NOT_COMPUTED ((size_t)-1)
@@ -78,6 +81,10 @@ att_status att_record_call(const struct att_scope *scope, const att_call *call,
 /* Names a value, its parts and its items after an assignment on `line`. */
 att_status att_record_name(const struct att_scope *scope, const char *name, const att_value *value,
                            int line);
+
+/* Remembers that a loop on `line` assigned the value to `name` in step `step`, from 1. */
+void att_record_name_step(const struct att_scope *scope, const char *name, const att_matrix *value,
+                          int64_t step, int line);
 
 /* The matrix has got other labels. */
 void att_record_relabel(att_record *record, const att_matrix *matrix);

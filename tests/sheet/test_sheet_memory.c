@@ -65,6 +65,9 @@ static const char backward[] =
     "gradient L + sum(h) + sum(c) + sum(g) + sum(a .* a)\n"
     "show m.grad.head[1].weights + X.grad + W.grad[2]\n"
     "gradient a with X for X\n"
+    "f(x) = where(x > 0, sort(x), diag(x)) + cross_entropy(x, 2)\n"
+    "for x of X: s = f(x * X) .* x\n"
+    "gradient sum(s[1] .* s[2]) + sum(topk(X, 1)) + sum(dropout(X, 0.5, seed = 1))\n"
     "p = [1 2]\n"
     "gradient sum(tanh(p)) + sum(linear(p, X)) check\n";
 

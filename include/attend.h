@@ -450,7 +450,7 @@ ATT_API att_status att_sheet_load(att_sheet **out, const char *path, att_error *
 ATT_API att_status att_sheet_read(att_sheet **out, const char *text, size_t length,
                                   const char *name, const char *folder, att_error *err);
 ATT_API void att_sheet_free(att_sheet *sheet);
-/* Expectations and comparisons in the sheet, and how many of them failed. */
+/* Expectations, comparisons and checks of gradients in the sheet, and how many of them failed. */
 ATT_API size_t att_sheet_checks(const att_sheet *sheet);
 ATT_API size_t att_sheet_failures(const att_sheet *sheet);
 

@@ -169,6 +169,14 @@ void att_put_check(att_writer *out, const att_check *check, const att_notation *
         put_expected_error(out, check, notation, digits);
         return;
     }
+    if (check->rule == ATT_RULE_GRADIENT) {
+        notation->word(out, "gradient", notation);
+        att_put(out, space);
+        att_put_formula(out, check->left, notation, digits);
+        att_put(out, space);
+        notation->word(out, "check", notation);
+        return;
+    }
     if (check->negated) {
         notation->word(out, "not", notation);
         att_put(out, space);

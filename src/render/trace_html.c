@@ -299,6 +299,17 @@ static void html_value(att_page *page, const att_trace_step *step)
     att_put(page->out, "</section>\n");
 }
 
+static void html_gradient(att_page *page, const att_trace_step *step)
+{
+    open_step(page, step, "step");
+    att_put(page->out, "<p>");
+    att_put_xml(page->out, step->text);
+    att_put(page->out, "</p>\n");
+    put_comment(page, step);
+    att_put_parts(page, step);
+    att_put(page->out, "</section>\n");
+}
+
 static void html_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
@@ -411,7 +422,8 @@ const att_format_spec att_format_html = {
               [ATT_STEP_CHECK] = html_check,
               [ATT_STEP_ERROR] = html_error,
               [ATT_STEP_PLOT] = html_plot,
-              [ATT_STEP_ASK] = html_ask },
+              [ATT_STEP_ASK] = html_ask,
+              [ATT_STEP_GRADIENT] = html_gradient },
     .head = html_head,
     .part = html_part,
     .calculation = html_calculation,

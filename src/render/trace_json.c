@@ -2,8 +2,8 @@
  * JSON cannot represent are strings: "nan", "inf", "-inf".
  *
  *   { "attend": version, "schema": 2, "sheets": [ { "name", "checks", "failures", "steps": [
- *       { "kind": "heading" | "prose" | "value" | "check" | "error" | "plot" | "ask",
- *       "line", … } ] } ] }
+ *       { "kind": "heading" | "prose" | "value" | "check" | "error" | "plot" | "ask" |
+ *         "gradient", "line", … } ] } ] }
  *
  * A matrix is { "rows", "cols", "data": [[…], …] }, with "allowed" (0 where masked), "row_labels"
  * and "col_labels" if it has them. If the options select one row, "row" is its number in `data`. */
@@ -163,6 +163,7 @@ static void put_part(att_page *page, const att_trace_part *part)
     put_string(page, "name", part->name);
     if (part->head > 0)
         put_integer(page, "head", part->head);
+    put_string(page, "path", part->path);
     put_string(page, "description", part->description);
     put_formula(page, "formula", part->formula);
     put_matrix(page, "value", part->value);
@@ -254,6 +255,19 @@ static bool has_fields(const att_trace_step *step)
     return false;
 }
 
+/* The parts that are fields of the result. */
+static void put_parts(att_page *page, const att_trace_step *step)
+{
+    if (!has_fields(step))
+        return;
+    put_key(page, "parts");
+    att_put(page->out, "[");
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (!step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i]);
+    att_put(page->out, "]");
+}
+
 static void json_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "value");
@@ -263,15 +277,17 @@ static void json_value(att_page *page, const att_trace_step *step)
     put_formula(page, "formula", step->formula);
     put_matrix(page, "value", step->value);
     put_matrix(page, "rounded", step->rounded);
-    if (has_fields(step)) {
-        put_key(page, "parts");
-        att_put(page->out, "[");
-        for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-            if (!step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
-                put_part(page, &step->parts[i]);
-        att_put(page->out, "]");
-    }
+    put_parts(page, step);
     put_derivation(page, step);
+    att_put(page->out, "}");
+}
+
+static void json_gradient(att_page *page, const att_trace_step *step)
+{
+    open_step(page, step, "gradient");
+    put_formula(page, "formula", step->formula);
+    put_string(page, "text", step->text);
+    put_parts(page, step);
     att_put(page->out, "}");
 }
 
@@ -281,12 +297,12 @@ static void put_rule(att_page *page, const att_check *check)
         [ATT_RULE_WITHIN] = "within",     [ATT_RULE_DIGITS] = "digits",
         [ATT_RULE_DECIMALS] = "decimals", [ATT_RULE_PRINTED] = "printed",
         [ATT_RULE_DEFAULT] = "default",   [ATT_RULE_ERROR] = "error",
-        [ATT_RULE_PERCENT] = "percent",
+        [ATT_RULE_PERCENT] = "percent",   [ATT_RULE_GRADIENT] = "gradient",
     };
     put_string(page, "rule", names[check->rule]);
     put_string(page, "error_contains", check->error_contains);
     if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_PERCENT ||
-        check->rule == ATT_RULE_DEFAULT) {
+        check->rule == ATT_RULE_DEFAULT || check->rule == ATT_RULE_GRADIENT) {
         put_key(page, "tolerance");
         put_number(page, check->tolerance);
     } else if (check->rule == ATT_RULE_DIGITS || check->rule == ATT_RULE_DECIMALS) {
@@ -417,7 +433,8 @@ const att_format_spec att_format_json = {
               [ATT_STEP_CHECK] = json_check,
               [ATT_STEP_ERROR] = json_error,
               [ATT_STEP_PLOT] = json_plot,
-              [ATT_STEP_ASK] = json_ask },
+              [ATT_STEP_ASK] = json_ask,
+              [ATT_STEP_GRADIENT] = json_gradient },
     .end_sheet = json_end_sheet,
     .end = json_end,
 };

@@ -281,6 +281,15 @@ static void latex_value(att_page *page, const att_trace_step *step)
     att_put_parts(page, step);
 }
 
+static void latex_gradient(att_page *page, const att_trace_step *step)
+{
+    att_put(page->out, "\n");
+    put_tex(page, step->text);
+    att_put(page->out, "\n");
+    put_comment(page, step);
+    att_put_parts(page, step);
+}
+
 static void latex_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
@@ -494,7 +503,8 @@ const att_format_spec att_format_latex = {
               [ATT_STEP_CHECK] = latex_check,
               [ATT_STEP_ERROR] = latex_error,
               [ATT_STEP_PLOT] = latex_plot,
-              [ATT_STEP_ASK] = latex_ask },
+              [ATT_STEP_ASK] = latex_ask,
+              [ATT_STEP_GRADIENT] = latex_gradient },
     .head = latex_head,
     .part = latex_part,
     .calculation = latex_calculation,

@@ -204,6 +204,15 @@ static void md_value(att_page *page, const att_trace_step *step)
     att_put_parts(page, step);
 }
 
+static void md_gradient(att_page *page, const att_trace_step *step)
+{
+    att_put(page->out, page->shown > 0 ? "\n" : "");
+    put_escaped(page->out, step->text);
+    att_put(page->out, "\n");
+    put_comment(page, step, "");
+    att_put_parts(page, step);
+}
+
 static void md_check(att_page *page, const att_trace_step *step)
 {
     att_string text = { 0 };
@@ -362,7 +371,8 @@ const att_format_spec att_format_markdown = {
               [ATT_STEP_CHECK] = md_check,
               [ATT_STEP_ERROR] = md_error,
               [ATT_STEP_PLOT] = md_plot,
-              [ATT_STEP_ASK] = md_ask },
+              [ATT_STEP_ASK] = md_ask,
+              [ATT_STEP_GRADIENT] = md_gradient },
     .head = md_head,
     .part = md_part,
     .calculation = md_calculation,

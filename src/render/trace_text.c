@@ -310,7 +310,7 @@ static void text_head(att_page *page, int64_t number)
     att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-/* An input takes one line: "q = s   the queries". */
+/* An input takes one line, if it fits: "q = s   the queries". */
 static void put_input(att_page *page, const att_trace_part *part, bool first)
 {
     att_terminal terminal = terminal_of(page);
@@ -318,11 +318,19 @@ static void put_input(att_page *page, const att_trace_part *part, bool first)
     att_put_repeat(page->out, " ", PART_INDENT);
     put_name(&terminal, part->name, true);
     att_put_plain(page->out, part->formula->text);
+    const char *description = part->description ? part->description : "";
+    int column = PART_INDENT + att_display_width(part->name) + 3 +
+                 att_display_width(part->formula->text) + 3;
     att_terminal_style(&terminal, ATT_STYLE_DIM);
     att_put(page->out, "   ");
-    att_put_plain(page->out, part->description ? part->description : "");
+    if (column + att_display_width(description) <= terminal.width) {
+        att_put_plain(page->out, description);
+        att_terminal_style(&terminal, ATT_STYLE_NONE);
+        att_terminal_end_line(&terminal);
+        return;
+    }
+    att_terminal_wrapped(&terminal, description, column, PART_VALUE_INDENT);
     att_terminal_style(&terminal, ATT_STYLE_NONE);
-    att_terminal_end_line(&terminal);
 }
 
 static void text_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
@@ -364,6 +372,15 @@ static void text_value(att_page *page, const att_trace_step *step)
     put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
     put_rounded(page, in_parts ? NULL : step->rounded, 0);
     att_put_step_calculations(page, step);
+    put_comment(page, step, VALUE_INDENT);
+    att_put_parts(page, step);
+}
+
+static void text_gradient(att_page *page, const att_trace_step *step)
+{
+    att_terminal terminal = terminal_of(page);
+    put_blank(page);
+    att_terminal_wrapped(&terminal, step->text, 0, 0);
     put_comment(page, step, VALUE_INDENT);
     att_put_parts(page, step);
 }
@@ -536,7 +553,8 @@ const att_format_spec att_format_text = {
               [ATT_STEP_CHECK] = text_check,
               [ATT_STEP_ERROR] = text_error,
               [ATT_STEP_PLOT] = text_plot,
-              [ATT_STEP_ASK] = text_ask },
+              [ATT_STEP_ASK] = text_ask,
+              [ATT_STEP_GRADIENT] = text_gradient },
     .head = text_head,
     .part = text_part,
     .calculation = text_calculation,

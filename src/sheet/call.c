@@ -4,6 +4,7 @@
 #include "base/minmax.h"
 #include "sheet/eval.h"
 #include "sheet/own.h"
+#include "sheet/record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,15 @@ const att_function *att_function_find(const char *name)
     for (size_t t = 0; t < TABLES; t++)
         for (const att_function *row = tables[t]; row->name; row++)
             if (strcmp(row->name, name) == 0)
+                return row;
+    return NULL;
+}
+
+const att_function *att_function_get(size_t index)
+{
+    for (size_t t = 0; t < TABLES; t++)
+        for (const att_function *row = tables[t]; row->name; row++)
+            if (index-- == 0)
                 return row;
     return NULL;
 }
@@ -301,7 +311,8 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
                             .err = scope->err,
                             .rounding = scope->rounding,
                             .scenario = scope->scenario };
-    return function->run(&call, out);
+    ATT_TRY(function->run(&call, out));
+    return att_record_call(scope, &call, out);
 }
 
 /* ---- For the functions */

@@ -4,6 +4,7 @@
 #include "base/minmax.h"
 #include "sheet/archive.h"
 #include "sheet/function.h"
+#include "sheet/gradient.h"
 #include "sheet/matrix.h"
 #include "sheet/rounding.h"
 #include "sheet/derivation.h"
@@ -92,14 +93,16 @@ static att_status eval_negate(const att_scope *scope, const att_expr *node, att_
     att_matrix *to = att_matrix_like(scope->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = -of->data[i];
-    return set_matrix(scope, to, out);
+    ATT_TRY(set_matrix(scope, to, out));
+    return att_record_operation(scope, &att_gradient_negate, node, &of, 1, to);
 }
 
 static att_status eval_transpose(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
-    return set_matrix(scope, att_matrix_transpose(scope->arena, of), out);
+    ATT_TRY(set_matrix(scope, att_matrix_transpose(scope->arena, of), out));
+    return att_record_operation(scope, &att_gradient_transpose, node, &of, 1, out->matrix);
 }
 
 /* ---- Matrix literals */
@@ -151,8 +154,17 @@ static att_status fail_beside(const att_scope *scope, const att_expr *row, size_
                           (long long)other->rows, (long long)other->cols);
 }
 
-static att_status eval_row(const att_scope *scope, const att_expr *row, const att_matrix **out)
+/* The matrices that a literal is made of, for the record. */
+struct pieces {
+    att_matrix_piece *items;
+    size_t count;
+};
+
+/* The first row of the result that the row of the literal fills is `at`. */
+static att_status eval_row(const att_scope *scope, const att_expr *row, int64_t at,
+                           struct pieces *pieces, const att_matrix **out)
 {
+    int64_t col = 0;
     if (literal_row(row))
         return eval_literal_row(scope, row, out);
     const att_matrix **parts = att_arena_alloc(scope->arena, row->children, sizeof *parts);
@@ -162,25 +174,59 @@ static att_status eval_row(const att_scope *scope, const att_expr *row, const at
         ATT_TRY(att_eval_matrix(scope, row->child[i], &parts[i]));
         if (parts[i]->rows != parts[0]->rows)
             return fail_beside(scope, row, i, parts[0], parts[i]);
+        pieces->items[pieces->count++] = (att_matrix_piece){ parts[i], at, col };
+        col += parts[i]->cols;
     }
     *out = row->children == 1 ? parts[0] : att_matrix_hstack(scope->arena, parts, row->children);
     return *out ? ATT_OK : att_fail_memory(scope->err);
 }
 
+static bool allocate_pieces(att_arena *arena, const att_expr *node, struct pieces *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < node->children; i++)
+        count += literal_row(node->child[i]) ? 0 : node->child[i]->children;
+    *out = (struct pieces){ .items = att_arena_alloc(arena, count, sizeof *out->items) };
+    return out->items != NULL;
+}
+
+static att_status record_pieces(const att_scope *scope, const att_expr *node,
+                                const struct pieces *pieces, const att_matrix *result)
+{
+    if (pieces->count == 0)
+        return ATT_OK;
+    const att_matrix **inputs = att_arena_alloc(scope->arena, pieces->count, sizeof *inputs);
+    if (!inputs)
+        return att_fail_memory(scope->err);
+    for (size_t i = 0; i < pieces->count; i++)
+        inputs[i] = pieces->items[i].matrix;
+    const att_computation computation = { .spec = &att_gradient_concat,
+                                          .node = node,
+                                          .inputs = inputs,
+                                          .input_count = pieces->count,
+                                          .pieces = pieces->items,
+                                          .output = { .kind = ATT_VALUE_MATRIX,
+                                                      .matrix = result } };
+    return att_record_add(scope, &computation);
+}
+
 static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_matrix **rows = att_arena_alloc(scope->arena, node->children, sizeof *rows);
-    if (!rows)
+    struct pieces pieces;
+    int64_t at = 0;
+    if (!rows || !allocate_pieces(scope->arena, node, &pieces))
         return att_fail_memory(scope->err);
-    for (size_t i = 0; i < node->children; i++) {
-        ATT_TRY(eval_row(scope, node->child[i], &rows[i]));
+    for (size_t i = 0; i < node->children; i++, at += rows[i - 1]->rows) {
+        ATT_TRY(eval_row(scope, node->child[i], at, &pieces, &rows[i]));
         if (rows[i]->cols != rows[0]->cols)
             return att_scope_fail(scope, node->child[i],
                                   "row %zu of the matrix has %lld column%s, the first has %lld",
                                   i + 1, (long long)rows[i]->cols, rows[i]->cols == 1 ? "" : "s",
                                   (long long)rows[0]->cols);
     }
-    return set_matrix(scope, att_matrix_vstack(scope->arena, rows, node->children), out);
+    ATT_TRY(set_matrix(scope, att_matrix_vstack(scope->arena, rows, node->children), out));
+    return record_pieces(scope, node, &pieces, out->matrix);
 }
 
 /* ---- Ranges */

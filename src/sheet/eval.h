@@ -19,6 +19,7 @@ typedef struct att_scope {
     const att_rounding *rounding;              /* each step is rounded; NULL: exact */
     struct att_derivation *derivation; /* notes the value of every node (derivation.h); or NULL */
     struct att_scenario *scenario;     /* what is computed otherwise (scenario.h); NULL: nothing */
+    struct att_record *record;         /* records what is computed, for gradients; NULL: nothing */
 } att_scope;
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);
@@ -42,5 +43,9 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
 att_status att_eval_field(const att_scope *scope, const att_expr *node, att_value *out);
 att_status att_eval_index(const att_scope *scope, const att_expr *node, att_value *out);
 att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_value *out);
+
+/* The operator of the node on two matrices (operators.c). */
+att_status att_binary_apply(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                            const att_matrix *right, att_matrix **out);
 
 #endif

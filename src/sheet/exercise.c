@@ -1,5 +1,6 @@
 /* The statements of exercises: given …, ask …, hint … and require …. Their grading is in
  * src/grade. */
+#include "sheet/record.h"
 #include "sheet/tolerance.h"
 
 #include "base/hash.h"
@@ -170,7 +171,7 @@ att_status att_run_given(att_interpreter *interpreter, att_parser *parser)
     if (!att_symbol_table_set(&interpreter->symbols, &interpreter->sheet->arena, name, &value,
                               interpreter->sheet->step_count - 1))
         return att_fail_memory(interpreter->scope.err);
-    return ATT_OK;
+    return att_record_name(&interpreter->scope, name, &value, interpreter->source.anchor_line);
 }
 
 /* ---- ask EXPR "what" points N within T */

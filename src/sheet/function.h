@@ -81,6 +81,9 @@ const att_value *att_call_option(const att_call *call, const char *name);
  * out, because the text is a constant of the library and always parses. */
 const att_expr *att_formula(att_arena *arena, const char *text);
 
+/* Function `index` of all tables, from 0; NULL past the last. */
+const att_function *att_function_get(size_t index);
+
 /* The function or option of that name, or NULL. */
 const att_function *att_function_find(const char *name);
 const att_option_spec *att_option_find(const att_function *function, const char *name);

@@ -28,9 +28,8 @@ static const att_matrix *different(const att_matrix *exact, const att_matrix *ro
     return exact && rounded && !same_numbers(exact, rounded) ? rounded : NULL;
 }
 
-/* The calculations of the second column; where a value is not exactly its sum, it was rounded. */
-static att_status join_calculations(const att_scope *scope, const att_calculation *from,
-                                    size_t count, const att_calculation **out)
+att_status att_hand_calculations(const att_scope *scope, const att_calculation *from, size_t count,
+                                 const att_calculation **out)
 {
     att_calculation *items = att_arena_alloc(scope->arena, count, sizeof *items);
     if (!items)
@@ -57,8 +56,8 @@ static att_status join_parts(const att_scope *scope, const att_trace_step *hand,
         parts[i] = step->parts[i];
         parts[i].rounded = different(parts[i].value, hand->parts[i].value);
         parts[i].calculation_count = hand->parts[i].calculation_count;
-        ATT_TRY(join_calculations(scope, hand->parts[i].calculations,
-                                  hand->parts[i].calculation_count, &parts[i].calculations));
+        ATT_TRY(att_hand_calculations(scope, hand->parts[i].calculations,
+                                      hand->parts[i].calculation_count, &parts[i].calculations));
     }
     step->parts = parts;
     return ATT_OK;
@@ -81,8 +80,8 @@ att_status att_hand_add(att_interpreter *interpreter, const att_value *value, at
     if (hand.part_count != step->part_count)
         return ATT_OK; /* another branch was taken: only the result is shown twice */
     step->calculation_count = hand.calculation_count;
-    ATT_TRY(
-        join_calculations(&scope, hand.calculations, hand.calculation_count, &step->calculations));
+    ATT_TRY(att_hand_calculations(&scope, hand.calculations, hand.calculation_count,
+                                  &step->calculations));
     return join_parts(&scope, &hand, step);
 }
 

@@ -13,6 +13,10 @@ att_scope att_hand_scope(const att_interpreter *interpreter);
 att_status att_hand_add(att_interpreter *interpreter, const att_value *value, att_trace_step *step,
                         att_value *out);
 
+/* The calculations of the second column; where a value is not exactly its sum, it was rounded. */
+att_status att_hand_calculations(const att_scope *scope, const att_calculation *from, size_t count,
+                                 const att_calculation **out);
+
 /* Keeps a value of the second column. */
 att_status att_hand_set(att_interpreter *interpreter, const char *name, const att_value *value);
 

@@ -5,12 +5,14 @@
 #include "sheet/eval.h"
 #include "sheet/own.h"
 #include "sheet/parse.h"
+#include "sheet/record.h"
 
 typedef struct att_interpreter {
     att_sheet *sheet;
     att_sheet_source source;
     att_symbol_table symbols;
-    att_scope scope;      /* environment made of the three members above */
+    att_record record;
+    att_scope scope;      /* environment made of the members above */
     size_t nodes_left;    /* expression nodes that the sheet may still allocate */
     size_t statement;     /* byte offset of the current statement */
     att_string paragraph; /* prose collected so far */
@@ -50,6 +52,7 @@ att_statement att_run_given;   /* exercise.c */
 att_statement att_run_ask;
 att_statement att_run_hint;
 att_statement att_run_require;
+att_statement att_run_gradient; /* gradient.c */
 
 /* The statement that a line starts; *out is NULL for text. A line of text that looks like a
  * misspelled statement is an error. */

@@ -6,6 +6,7 @@
 
 #include "sheet/hand.h"
 #include "sheet/matrix.h"
+#include "sheet/record.h"
 #include "sheet/rounding.h"
 #include "sheet/statements.h"
 #include "sheet/derivation.h"
@@ -163,24 +164,38 @@ static att_status count_steps(const att_scope *scope, const struct loop *loop,
     return ATT_OK;
 }
 
-/* The value of the variable in step `t`, from 0; its matrix is NULL when memory is out. */
-static att_value variable_of(att_arena *arena, const struct loop *loop, const att_value *over,
-                             int64_t t)
+/* The value of the variable in step `t`, from 0. */
+static att_status variable_of(const att_scope *scope, const struct loop *loop,
+                              const att_value *over, int64_t t, att_value *out)
 {
-    if (over->kind == ATT_VALUE_LIST)
-        return over->items[t];
-    const att_matrix *m = loop->rows ? att_matrix_select(arena, over->matrix, &t, 1, NULL, 0)
-                                     : att_matrix_scalar(arena, over->matrix->data[t]);
-    return (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = m };
+    att_arena *arena = scope->arena;
+    const att_matrix *from = over->matrix;
+    *out = (att_value){ .kind = ATT_VALUE_MATRIX };
+    if (over->kind == ATT_VALUE_LIST) {
+        *out = over->items[t];
+        return ATT_OK;
+    }
+    int64_t *at = att_arena_alloc(arena, 2, sizeof *at); /* the record keeps it */
+    if (!at)
+        return att_fail_memory(scope->err);
+    bool upright = from->cols == 1;
+    at[0] = loop->rows || upright ? t : 0;
+    at[1] = upright ? 0 : t;
+    out->matrix = loop->rows ? att_matrix_select(arena, from, at, 1, NULL, 0)
+                             : att_matrix_scalar(arena, from->data[t]);
+    return out->matrix ? att_record_select(scope, loop->over, from, at, loop->rows ? NULL : at + 1,
+                                           out->matrix)
+                       : att_fail_memory(scope->err);
 }
 
 /* Runs the statements of one step. */
 static att_status run_step(att_scope *scope, att_symbol_table *locals, const struct loop *loop,
                            struct column *column, int64_t t)
 {
-    att_value variable = variable_of(scope->arena, loop, &column->over, t);
-    if (!variable.matrix ||
-        !att_symbol_table_set(locals, scope->arena, loop->variable, &variable, 0))
+    att_value variable;
+    ATT_TRY(variable_of(scope, loop, &column->over, t, &variable));
+    att_record_name_step(scope, loop->variable, variable.matrix, t + 1, scope->source->anchor_line);
+    if (!att_symbol_table_set(locals, scope->arena, loop->variable, &variable, 0))
         return att_fail_memory(scope->err);
     for (size_t b = 0; b < loop->bodies; b++) {
         att_derivation derivation = { 0 };
@@ -253,7 +268,10 @@ static att_status collect(const att_scope *scope, const struct loop *loop,
                 return att_fail_memory(scope->err);
         table->row_labels = labels;
         *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = table };
-        return ATT_OK;
+        for (size_t t = 0; t < column->steps; t++)
+            att_record_name_step(scope, loop->body[b].name, values[t], (int64_t)t + 1,
+                                 scope->source->anchor_line);
+        return att_record_stack(scope, loop->body[b].formula, values, column->steps, table);
     }
     att_value *items = att_arena_alloc(scope->arena, column->steps, sizeof *items);
     if (!items)
@@ -293,7 +311,10 @@ static att_status add_table(att_interpreter *interpreter, const att_parser *pars
     add_calculations(hand ? &hand->first[b] : &exact->first[b], &step);
     rounded = value;
     if (hand) {
-        ATT_TRY(collect(scope, loop, hand, b, &rounded));
+        const att_scope rounding = att_hand_scope(interpreter);
+        ATT_TRY(collect(&rounding, loop, hand, b, &rounded));
+        ATT_TRY(att_hand_calculations(scope, step.calculations, step.calculation_count,
+                                      &step.calculations));
         step.rounding = interpreter->rounding;
         step.rounded = rounded.matrix;
     }
@@ -301,6 +322,7 @@ static att_status add_table(att_interpreter *interpreter, const att_parser *pars
     if (!att_symbol_table_set(&interpreter->symbols, scope->arena, step.name, &value,
                               interpreter->sheet->step_count - 1))
         return att_fail_memory(scope->err);
+    ATT_TRY(att_record_name(scope, step.name, &value, interpreter->source.anchor_line));
     return att_hand_set(interpreter, step.name, &rounded);
 }
 

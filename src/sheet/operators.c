@@ -3,6 +3,7 @@
 #include "base/math.h"
 #include "base/progress.h"
 #include "sheet/eval.h"
+#include "sheet/gradient.h"
 #include "sheet/matrix.h"
 #include "sheet/scenario.h"
 
@@ -309,28 +310,31 @@ static att_status make_slips(const att_scope *scope, const att_expr *node,
     return ATT_OK;
 }
 
+att_status att_binary_apply(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                            const att_matrix *right, att_matrix **out)
+{
+    if (node->op == ATT_OP_MULTIPLY)
+        return multiply(scope, node, left, right, out);
+    if (node->op == ATT_OP_DIVIDE)
+        return divide(scope, node, left, right, out);
+    return elementwise(scope, node, left, right, out);
+}
+
 att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_matrix *left;
-    const att_matrix *right;
+    const att_matrix *operands[2];
     att_matrix *result;
-    ATT_TRY(att_eval_matrix(scope, node->child[0], &left));
-    ATT_TRY(att_eval_matrix(scope, node->child[1], &right));
+    ATT_TRY(att_eval_matrix(scope, node->child[0], &operands[0]));
+    ATT_TRY(att_eval_matrix(scope, node->child[1], &operands[1]));
     if (scope->scenario) {
-        const att_matrix *operands[2] = { left, right };
         ATT_TRY(make_slips(scope, node, operands, &result));
         *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = result };
         if (result)
             return ATT_OK;
-        left = operands[0];
-        right = operands[1];
     }
-    if (node->op == ATT_OP_MULTIPLY)
-        ATT_TRY(multiply(scope, node, left, right, &result));
-    else if (node->op == ATT_OP_DIVIDE)
-        ATT_TRY(divide(scope, node, left, right, &result));
-    else
-        ATT_TRY(elementwise(scope, node, left, right, &result));
+    ATT_TRY(att_binary_apply(scope, node, operands[0], operands[1], &result));
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = result };
-    return ATT_OK;
+    return att_record_operation(
+        scope, node->op >= ATT_OP_LESS ? &att_gradient_compare : &att_gradient_binary, node,
+        operands, 2, result);
 }

@@ -303,7 +303,8 @@ static att_status read_text(att_sheet *sheet, const att_string *text, const char
                                      .folder = folder,
                                      .err = err,
                                      .sheet = sheet,
-                                     .scenario = manner->scenario };
+                                     .scenario = manner->scenario,
+                                     .record = &interpreter.record };
     interpreter.by_hand.outer = &interpreter.symbols;
     size_t calls_made = 0;
     interpreter.functions.calls_made = &calls_made;

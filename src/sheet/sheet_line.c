@@ -15,7 +15,7 @@ static const struct keyword {
     att_statement *run;
 } keywords[] = {
     { "expect", att_run_expect }, { "label", att_run_label },     { "plot", att_run_plot },
-    { "show", att_run_show },     { "compare", att_run_compare },
+    { "show", att_run_show },     { "compare", att_run_compare }, { "gradient", att_run_gradient },
 };
 
 enum { KEYWORDS = ATT_COUNT(keywords) };
@@ -117,6 +117,7 @@ struct expression_trial {
     bool intended;   /* an expression that is unlikely to be prose */
     bool fills_line; /* the expression is the whole line */
     bool assigned;   /* a '=' follows the expression */
+    bool continues;  /* as `gradient` does: `with`, `for` or `check` follows the expression */
     bool ends_early; /* incomplete: it may continue on the next line */
     bool quoted;     /* a string follows the expression */
 };
@@ -153,6 +154,8 @@ static att_status try_expression(const att_interpreter *interpreter, const att_s
                         (att_parser_at(&parser, ATT_TOKEN_COLON) &&
                          origin.text[parser.token.offset + 1] == '='); /* f(x) := x */
         out->quoted = att_parser_at(&parser, ATT_TOKEN_STRING) && node->kind != ATT_EXPR_STRING;
+        out->continues = att_parser_at_word(&parser, "with") ||
+                         att_parser_at_word(&parser, "for") || att_parser_at_word(&parser, "check");
     } else {
         out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
     }
@@ -205,7 +208,7 @@ static bool begins_known(const att_interpreter *interpreter, const att_sheet_lin
  * word starts a sentence more often than it is a typo, so it must be followed by a complete claim:
  * `Expect x = 3`. */
 static att_status is_like_statement(const att_interpreter *interpreter, const att_sheet_line *line,
-                                    size_t name, bool capital, bool *out)
+                                    size_t name, bool capital, const char *near, bool *out)
 {
     *out = !capital && (contains(line, "=") || contains(line, "\"") || contains(line, " within "));
     if (*out)
@@ -217,8 +220,9 @@ static att_status is_like_statement(const att_interpreter *interpreter, const at
         rest = rest_of(&rest, word);
     struct expression_trial expression_trial;
     ATT_TRY(try_expression(interpreter, &rest, &expression_trial));
-    *out = expression_trial.intended &&
-           (expression_trial.assigned || (expression_trial.fills_line && !capital));
+    bool complete = expression_trial.fills_line ||
+                    (expression_trial.continues && strcmp(near, "gradient") == 0);
+    *out = expression_trial.intended && (expression_trial.assigned || (complete && !capital));
     if (expression_trial.ends_early && !capital && rest.length > 0)
         *out = strchr("[{(", rest.text[0]) || begins_known(interpreter, &rest);
     return ATT_OK;
@@ -243,7 +247,7 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
     const char *near = att_suggest(small, known, KEYWORDS);
     bool like = false;
     if (near)
-        ATT_TRY(is_like_statement(interpreter, line, name, capital, &like));
+        ATT_TRY(is_like_statement(interpreter, line, name, capital, near, &like));
     if (!like)
         return ATT_OK;
     return fail_line(interpreter, line,

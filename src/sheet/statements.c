@@ -5,6 +5,7 @@
 #include "sheet/matrix.h"
 #include "sheet/derivation.h"
 #include "sheet/scenario.h"
+#include "sheet/record.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,6 +74,7 @@ att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
     if (!att_symbol_table_set(&interpreter->symbols, &interpreter->sheet->arena, name, &value,
                               interpreter->sheet->step_count - 1))
         return att_fail_memory(interpreter->scope.err);
+    ATT_TRY(att_record_name(&interpreter->scope, name, &value, interpreter->source.anchor_line));
     return att_hand_set(interpreter, name, &hand);
 }
 
@@ -418,6 +420,7 @@ att_status att_run_label(att_interpreter *interpreter, att_parser *parser)
     if (!labeled)
         return att_fail_memory(interpreter->scope.err);
     target->value.matrix = labeled;
+    att_record_relabel(&interpreter->record, labeled);
     att_trace_step *shown = &interpreter->sheet->steps[target->step];
     shown->value = labeled; /* the step that defined the matrix shows the labels too */
     att_symbol *hand = att_symbol_table_get(&interpreter->by_hand, name);

@@ -159,6 +159,7 @@ static double allowed_difference(const att_tolerance *nearness, double expected,
     case ATT_RULE_PERCENT:
         return isfinite(expected) ? nearness->tolerance / 100 * fabs(expected) : 0;
     case ATT_RULE_WITHIN:
+    case ATT_RULE_GRADIENT:
     case ATT_RULE_ERROR:
         break;
     }

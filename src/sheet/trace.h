@@ -39,6 +39,7 @@ typedef struct att_calculation {
 typedef struct att_trace_part {
     const char *name;        /* "scores" */
     bool inner;              /* an inner result of the statement, shown with its derivation */
+    const char *path;        /* of a gradient: how the sheet reads it, "a.grad.scores"; or NULL */
     int64_t head;            /* from 1; 0 where there are no heads */
     const char *description; /* one sentence: "one score per query and key"; or NULL */
     const att_expr *formula; /* NULL: an input */
@@ -55,6 +56,8 @@ typedef enum att_rule {
     ATT_RULE_DECIMALS, /* within half a unit of decimal `digits` */
     ATT_RULE_PRINTED,  /* within half a unit of the last digit of each written number */
     ATT_RULE_DEFAULT,  /* no rule given: |actual - expected| <= tolerance * (1 + |expected|) */
+    ATT_RULE_GRADIENT, /* gradient … check: gradients and central differences of `left` agree:
+                          |difference| <= tolerance * (1 + |gradient|) */
     ATT_RULE_ERROR,    /* expect error: evaluating `left` must fail with `error_contains` */
 } att_rule;
 
@@ -116,6 +119,8 @@ typedef enum att_step_kind {
     ATT_STEP_ERROR,   /* expect error that passed: `formula`, and the error message in `text` */
     ATT_STEP_PLOT,    /* `map` of `formula` */
     ATT_STEP_ASK,     /* `ask` */
+    ATT_STEP_GRADIENT, /* the gradient of `formula`: `parts` from the result to the inputs; `text`
+                          is a sentence */
 } att_step_kind;
 
 typedef struct att_trace_step {

@@ -125,6 +125,16 @@ static inline double sum_operate(att_expr_op op, double a, double b)
         return pow(a, b);
     case ATT_OP_LESS:
         return a < b;
+    case ATT_OP_LESS_EQUAL:
+        return a <= b;
+    case ATT_OP_GREATER:
+        return a > b;
+    case ATT_OP_GREATER_EQUAL:
+        return a >= b;
+    case ATT_OP_EQUAL_TO:
+        return a == b;
+    case ATT_OP_NOT_EQUAL_TO:
+        return a != b;
     default:
         fail_msg("a sum uses operator %d", (int)op);
         return 0;

@@ -340,6 +340,61 @@ static void text_about_claims_is_text(void **state)
     }
 }
 
+/* Statements that were meant to differentiate x: they are run, or they are an error. */
+static const char *const gradient_slips[] = {
+    "gradient x",        "gradient x check",
+    "gradient x # note", "gradient  x",
+    "gradent x",         "gradiant x",
+    "gradients x",       "grdient x check",
+    "Gradient x = 3",    "gradient of x",
+    "gradient x chek",   "gradient x Check",
+    "gradient x with",   "gradient x wtih w",
+    "gradient x for",    "gradient x for w,",
+    "gradient x, w",     "gradient x w",
+    "gradient y",        "gradient",
+    "gradient(x)",       "gradient: x",
+    "gradient = x",      "gradientx = 3",
+    "gradient_x = 3",    "gradient x = 3",
+    "grad ient x",       "gradient descent is a method",
+    "gradient descent",  "gradient x is the slope",
+};
+
+static void a_gradient_with_a_slip_is_run_or_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(gradient_slips); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\nshow x.grad\n", gradient_slips[i]);
+        att_status status = att_sheet_read(&sheet, text, strlen(text), "slip.att", ".", &err);
+        if (status != ATT_OK && err.line != 3)
+            fail_msg("neither run nor refused: %s (%s)", gradient_slips[i], err.message);
+        att_sheet_free(sheet);
+    }
+}
+
+static const char *const gradient_prose[] = {
+    "Gradient descent is a method",   "Gradients flow from the loss to the inputs",
+    "The gradient of x is 1",         "a gradient descent step",
+    "> gradient descent is a method", "# gradient descent",
+    "gradually, the loss shrinks",    "gradients vanish over many steps",
+};
+
+static void text_about_gradients_is_text(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(gradient_prose); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\n%s\n", gradient_prose[i]);
+        if (att_sheet_read(&sheet, text, strlen(text), "text.att", ".", &err) != ATT_OK)
+            fail_msg("%s: %s", gradient_prose[i], err.message);
+        att_sheet_free(sheet);
+    }
+}
+
 static void a_percentage_is_a_tolerance_relative_to_the_expected_number(void **state)
 {
     (void)state;
@@ -377,6 +432,8 @@ int main(void)
         cmocka_unit_test(a_misspelled_statement_is_an_error),
         cmocka_unit_test(text_about_claims_is_text),
         cmocka_unit_test(a_statement_of_an_exercise_with_a_slip_is_an_error),
+        cmocka_unit_test(a_gradient_with_a_slip_is_run_or_is_an_error),
+        cmocka_unit_test(text_about_gradients_is_text),
         cmocka_unit_test(a_percentage_is_a_tolerance_relative_to_the_expected_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

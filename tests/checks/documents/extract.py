@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 # What a command starts with. In inline code only the first kind counts: there, a tool's name is more
 # often a name than a command.
-OURS = re.compile(r"(attend|make)( |$)|(bench|scripts|tests|build[a-z-]*)/[\w.*/-]+( |$)|(echo|printf|cat) .*\| *attend ")
+OURS = re.compile(r"(attend|make)( |$)|(bench|scripts|tests|build[a-z-]*)/[\w.*/-]+( |$)|\S.*\| *attend [a-z]")
 TOOLS = re.compile(r"(cmake|ctest|cc|pip|man|awk|head|tail|zcat|printf|echo|cat|cp|mkdir|prepare|python3|for) ")
 FUNCTION = re.compile(r"\w+\(\) *\{.*\}$")
 BEFORE = re.compile(r"((sudo|nice|env|[A-Z_]+=\S*) +)*")  # what may stand before a command
@@ -143,6 +143,20 @@ def documents(root: str) -> list[Document]:
         with open(os.path.join(root, name), encoding="utf-8") as file:
             text = file.read()
         found.append(Document(name, of_manual(name, text) if name.endswith(".1") else of_markdown(name, text)))
+    return found
+
+
+def overlooked(root: str, document: Document) -> list[str]:
+    """Lines of code blocks that call the program and are not among the commands."""
+    with open(os.path.join(root, document.name), encoding="utf-8") as file:
+        rows = file.read().splitlines()
+    known = "\n".join(item.text for item in document.items)
+    found, language = [], None
+    for number, row in enumerate(rows, 1):
+        if row.startswith("```"):
+            language = row.strip("`").strip() if language is None else None
+        elif language in SHELLS and re.search(r"(^|[|;&(]) *attend [a-z]+ ", row) and row.strip(" \\").removeprefix("$ ") not in known:
+            found.append(f"{document.name}:{number}: {row}")
     return found
 
 

@@ -1,5 +1,6 @@
 """The folder that the commands of one document run in: before each command, the files and models that it reads
 are put there, tiny ones, unless an earlier command made them."""
+import concurrent.futures
 import glob
 import gzip
 import json
@@ -346,7 +347,9 @@ def make_models(program: str, place: str) -> None:
                        ("captions.tsv", captions()), ("features.npy", features()),
                        *[(f"jpeg/{i}.jpg", photo()) for i in range(ROWS)]]:
         scenes.write_bytes(name, data)
-    for kind, arguments in tables.MODELS.items():
+
+    def make(kind: str) -> None:
+        arguments = tables.MODELS[kind]
         words = [name for word in arguments.split() for name in (sorted(glob.glob(word)) if "*" in word else [word])]
         out = "--out" if words[0] == "train" else "-o"
         steps = {**os.environ, "ATTEND_STEPS": str(STEPS)}
@@ -354,3 +357,8 @@ def make_models(program: str, place: str) -> None:
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"attend {arguments}: {done.stderr}")
+
+    after = [kind for kind in tables.MODELS if ".safetensors" in tables.MODELS[kind]]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(make, [kind for kind in tables.MODELS if kind not in after]))
+        list(pool.map(make, after))

@@ -74,7 +74,7 @@ MODELS = {
     "vanilla": "train lm --train text.txt --architecture rnn --rnn-cell vanilla",
     "classify": "train classify --train labels.tsv --pool attention",
     "tag": "train tag --train tags.conll",
-    "caption": "train caption --train captions.tsv --features features.npy --valid-fraction 0.3",
+    "caption": "train caption --train captions.tsv --features features.npy --valid-fraction 0.3 --epochs 40 --learning-rate 0.01",
     "shapes": "train shapes",
     "encoder": "import squeezenet squeeze.f32",
     "encoder-64": "features encoder.safetensors jpeg/*.jpg --targets features.npy",
@@ -106,6 +106,7 @@ MODEL_NAMES = {
 # Programs of bench/, scripts/ and tests/ that are in no table are called with --help, which must know every
 # option of the document.
 SHORTER = [
+    (r'(make test-long PARTS="?([a-z0-9_ ]+)"?)', r"\1 -n && for part in \2; do test -x tests/long/$part || exit 1; done"),
     (r"(sudo )?make\b(.*)", r"make -n \2"),
     (r"ctest --test-dir build-test", "ctest -N --test-dir build-test"),
     (r"(MODELS=\d )?bench/folds (\S+) 5", r"\1bench/folds \2 2"),

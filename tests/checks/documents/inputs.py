@@ -186,6 +186,8 @@ class Folder:
         os.makedirs(place)
         for name in os.listdir(tree):
             os.symlink(os.path.join(tree, name), os.path.join(place, name))
+        if document in tables.FOLDERS:
+            shutil.copytree(os.path.join(ROOT, tables.FOLDERS[document]), place, dirs_exist_ok=True)
 
     def path(self, name: str) -> str:
         """The path of a file."""
@@ -225,7 +227,11 @@ class Folder:
         there = bool(glob.glob(self.path(name)))
         if there and not (again and self.made.get(name, kind) != kind):
             return
-        if kind == "config":
+        if kind == "folder":
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        elif "/" in kind:
+            self.copy(name, os.path.join(ROOT, kind))
+        elif kind == "config":
             self.copy(name, os.path.join(ROOT, "examples", os.path.basename(name)))
         elif name.endswith((".csv", ".jsonl")):
             make = table if name.endswith(".csv") else json_lines
@@ -311,29 +317,25 @@ class Folder:
         """What a command line reads."""
         words = extract.split(command)
         part: list[str] = []
-        for i, word in enumerate(words + [";"]):
+        for word in words + [";"]:
             if word not in ("|", ";", "&&", "||"):
                 part.append(word)
                 continue
             stdin = part[part.index("<") + 1] if "<" in part[:-1] else ""
             plain = part[:min([part.index(sign) for sign in ("<", ">", ">>") if sign in part] or [len(part)])]
-            for name in part[len(plain):]:
-                self.made.pop(name, None) if "<" not in part else None
+            if "<" not in part:
+                for name in part[len(plain):]:  # written by the command
+                    self.made.pop(name, None)
             while plain and (re.match(r"[A-Z_]+=", plain[0]) or plain[0] in ("sudo", "nice")):
                 plain.pop(0)
+            for word in plain[1:]:
+                if f"{self.document} {word}" in tables.FILES or word in tables.FILES:
+                    self.need(word, "")
             if plain and os.path.basename(plain[0]) == "attend" and len(plain) > 1:
                 self.prepare_attend(plain[1], plain[2:], stdin)
-            else:
-                self.prepare_other(plain)
+            elif plain and plain[0] == "bench/folds":
+                self.need(plain[1], "labels", again=True)
             part = []
-
-    def prepare_other(self, words: list[str]) -> None:
-        """What other programs read: files that a table names, labels for cross-validation."""
-        for word in words[1:]:
-            if f"{self.document} {word}" in tables.FILES or word in tables.FILES:
-                self.need(word, "")
-        if words and words[0] == "bench/folds":
-            self.need(words[1], "labels", again=True)
 
 
 def make_models(program: str, place: str) -> None:

@@ -46,7 +46,7 @@ OPTIONS_WITH_VALUE = ("--prompt", "--input", "--prefix", "--target")
 # ---------------------------------------------------------------- files
 
 # Files that are made for other uses than their option says. `document name` or `name`: kind of content
-# (a function of inputs.py). All other files follow from the command: --train of `classify` is a file of
+# (a function of inputs.py), or the file of the tree that is copied; "folder" makes only its folder. All other files follow from the command: --train of `classify` is a file of
 # labels, DATA of `eval` follows from the model, and so on (inputs.py, "roles").
 FILES = {
     "inflections": "tags",
@@ -60,7 +60,16 @@ FILES = {
     "warpeace/warpeace_input.txt.gz": "text_gz",
     "english-train-medium.gz": "tags_gz",
     "english-dev.gz": "tags_gz",
+    "docs/teaching.md sheet.att": "examples/exercise/attention.att",
+    "docs/teaching.md submission/answers.txt": "examples/exercise/answers/ada.txt",
+    "docs/teaching.md results/results.json": "folder",
 }
+
+# Documents whose commands run in a folder of the tree: its files are copied to where they run.
+FOLDERS = {"docs/teaching.md": "examples/exercise"}
+
+# Variables of the shell that documents use.
+VARIABLES = {"ID": "ada"}
 
 # ---------------------------------------------------------------- models
 
@@ -103,8 +112,8 @@ MODEL_NAMES = {
 # ---------------------------------------------------------------- other programs than attend
 
 # The command (a pattern, from its start) and what runs instead: a shorter run, or only what can be had here.
-# Programs of bench/, scripts/ and tests/ that are in no table are called with --help, which must know every
-# option of the document.
+# Programs of bench/, scripts/ and tests/ that are in no table must exist and know every option of the document:
+# those in Python are called with --help, the text of others is searched.
 SHORTER = [
     (r'(make test-long PARTS="?([a-z0-9_ ]+)"?)', r"\1 -n && for part in \2; do test -x tests/long/$part || exit 1; done"),
     (r"(sudo )?make\b(.*)", r"make -n \2"),

@@ -497,8 +497,8 @@ ATT_API att_status att_sheet_render(att_string *out, const att_sheet *sheet,
 ATT_API att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, size_t count,
                                      const att_render_options *options, att_error *err);
 
-/* An attention map: one panel per head, queries down, keys across. Text and SVG; in SVG each cell
- * is a rect that carries its query, key and value, except where `flat` is set. */
+/* An attention map: one panel per head, queries down, keys across. Text, SVG, HTML and JSON; in SVG
+ * each cell is a rect that carries its query, key and value, except where `flat` is set. */
 typedef struct att_map {
     const char *title; /* or NULL */
     int64_t panels;    /* heads */
@@ -1313,9 +1313,9 @@ typedef struct att_head_selection {
     att_attention_block block;
     int64_t layer, head; /* from 1; 0: att_model_head_sheet() the first, att_model_attention_map()
                             the last layer and all heads */
-    const char *input;   /* the source */
-    const char
-        *target; /* what the decoder is fed (teacher forcing); NULL: the model's own output */
+    const char *input;   /* the source; of a language model, the text */
+    const char *target;  /* what the decoder is fed (teacher forcing); NULL: the model's own output;
+                            not of models without a source */
 } att_head_selection;
 
 /* Appends a worksheet that computes one head, from its input to what it adds to the residual
@@ -1324,9 +1324,17 @@ typedef struct att_head_selection {
 ATT_API att_status att_model_head_sheet(att_string *out, const att_model *model, const char *file,
                                         const att_head_selection *which, att_error *err);
 
-/* The attention map of one block and layer of a Transformer: of one head, or of all heads, each in
- * a panel (`every_head`) or their mean. Rows and columns of the decoder are the start token and the
- * target; each row is the position that predicts the next token. */
+/* Layers with such attention: 0 where the model has none. A language model has decoder
+ * self-attention, a classifier or tagger encoder self-attention alone. Heads of each layer. */
+ATT_API int64_t att_model_attention_layers(const att_model *model, att_attention_block block);
+ATT_API int64_t att_model_attention_heads(const att_model *model);
+/* Whether a classifier reads a stop token behind the line, whose state it classifies. */
+ATT_API bool att_model_has_stop_token(const att_model *model);
+
+/* The attention map of one block and layer of a Transformer that reads lines: of one head, or of
+ * all heads, each in a panel (`every_head`) or their mean. Rows and columns of the decoder are the
+ * start token and the target (in a language model the text); each row is the position that predicts
+ * the next token. The stop token of a classifier is the last row, "<end>". */
 typedef struct att_attention_map att_attention_map;
 ATT_API att_status att_model_attention_map(att_attention_map **out, const att_model *model,
                                            const att_head_selection *which, bool every_head,

@@ -146,7 +146,7 @@ static void write_inputs(sheet_writer *w)
         write_embeddings(w);
     } else {
         PRINT(w, "The output of the layers before, as the model computed it.\n\n");
-        write_computed_input(w, "x", w->activations.probe.x);
+        write_computed_input(w, "x", w->activations.probe.x[w->activations.layer]);
     }
     write_labels(w, "x",
                  w->activations.part == ATT_BLOCK_ENCODER ? w->model->source_vocab

@@ -1324,6 +1324,21 @@ typedef struct att_head_selection {
 ATT_API att_status att_model_head_sheet(att_string *out, const att_model *model, const char *file,
                                         const att_head_selection *which, att_error *err);
 
+/* Appends a worksheet that computes the whole model on a line, from the embeddings to the
+ * probabilities of the next token or of the labels, and expects what the model itself computes. A
+ * model of more than two layers, eight heads or a hidden size of 64 is worked out in part (its last
+ * Transformer layer, one step of its RNN decoder), from what the model computed before; the sheet
+ * says what was left out. It loads parameters from `file`, as above. */
+typedef struct att_model_sheet_options {
+    size_t size;
+    const char *input;  /* the line; of a language model, the text */
+    const char *target; /* what the decoder is fed; NULL: the model's own output */
+    int64_t step; /* the step of the decoder to work out, from 1; 0: the last of a Transformer;
+                     all of a small RNN, the first of a larger one */
+} att_model_sheet_options;
+ATT_API att_status att_model_sheet(att_string *out, const att_model *model, const char *file,
+                                   const att_model_sheet_options *options, att_error *err);
+
 /* Layers with such attention: 0 where the model has none. A language model has decoder
  * self-attention, a classifier or tagger encoder self-attention alone. Heads of each layer. */
 ATT_API int64_t att_model_attention_layers(const att_model *model, att_attention_block block);

@@ -2,6 +2,7 @@
  * probe on the blocks, for a worksheet (head_sheet.c) or as an attention map to draw
  * (att_model_attention_map). */
 #include "inspect/attention_map.h"
+#include "inspect/sheet_writer.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -107,14 +108,19 @@ static att_status encode_target(att_attention_capture *l, const att_head_selecti
     return status;
 }
 
+static att_status fail_context(size_t tokens, int64_t context, att_error *err)
+{
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "the text has %zu tokens; the context of the model has %lld", tokens,
+                    (long long)context);
+}
+
 static att_status encode_text(att_attention_capture *l, const char *text, att_error *err)
 {
     int64_t context = l->network->context_length;
     ATT_TRY(att_vocab_encode(l->model->target_vocab, NULL, &l->target, text, strlen(text), err));
     if (context > 0 && (int64_t)l->target.count > context)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the text has %zu tokens; the context of the model has %lld",
-                        l->target.count, (long long)context);
+        return fail_context(l->target.count, context, err);
     return ATT_OK;
 }
 
@@ -222,6 +228,28 @@ att_status att_attention_capture_run(att_attention_capture *capture, const att_m
     return run_model(capture, which->input, err);
 }
 
+att_status att_attention_capture_run_ids(att_attention_capture *capture, const att_model *model,
+                                         const att_head_selection *which, const att_ids *target,
+                                         att_error *err)
+{
+    *capture = (att_attention_capture){ .model = model,
+                                        .network = att_model_transformer(model),
+                                        .part = which->block,
+                                        .layers = att_model_attention_layers(model, which->block) };
+    ATT_TRY(choose_layer(capture, which, 0, err));
+    for (size_t i = 0; i < target->count; i++)
+        if (att_ids_add(&capture->target, target->items[i]) != ATT_OK)
+            return att_fail_memory(err);
+    int64_t context = capture->network->context_length;
+    if (context > 0 && (int64_t)target->count > context)
+        return fail_context(target->count, context, err);
+    if (model->source_vocab)
+        ATT_TRY(att_vocab_encode(model->source_vocab, NULL, &capture->source, which->input,
+                                 strlen(which->input), err));
+    ATT_TRY(att_tape_new(&capture->tape, &model->params, err));
+    return run_model(capture, which->input, err);
+}
+
 void att_attention_capture_free(att_attention_capture *capture)
 {
     att_tape_free(capture->tape);
@@ -252,21 +280,11 @@ struct att_attention_map {
     att_arena memory;
 };
 
-/* A token of whole texts may be white space, which a label would not show. */
-static const char *visible(const char *token)
-{
-    static const char *const signs[][2] = { { " ", "␣" }, { "\n", "↵" }, { "\t", "⇥" } };
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strcmp(token, signs[i][0]) == 0)
-            return signs[i][1];
-    return token;
-}
-
 static const char **labels(att_arena *memory, const att_vocab *vocab, const att_ids *ids)
 {
     const char **out = att_arena_alloc(memory, ids->count, sizeof *out);
     for (size_t i = 0; out && i < ids->count; i++) {
-        const char *token = visible(att_vocab_token(vocab, ids->items[i]));
+        const char *token = att_visible_token(att_vocab_token(vocab, ids->items[i]));
         out[i] = att_arena_strndup(memory, token, strlen(token));
         if (!out[i])
             return NULL;

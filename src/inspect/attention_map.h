@@ -30,6 +30,10 @@ const att_transformer_network *att_model_transformer(const att_model *model);
 att_status att_attention_capture_run(att_attention_capture *capture, const att_model *model,
                                      const att_head_selection *which, int64_t default_layer,
                                      size_t max_tokens, att_error *err);
+/* The same for the last layer, with the decoder's input given as ids instead of which->target. */
+att_status att_attention_capture_run_ids(att_attention_capture *capture, const att_model *model,
+                                         const att_head_selection *which, const att_ids *target,
+                                         att_error *err);
 void att_attention_capture_free(att_attention_capture *capture);
 
 /* The tokens of the queries and the keys, and the vocabulary of each. */

@@ -383,6 +383,56 @@ att_status att_model_attention_map(att_attention_map **out, const att_model *mod
     return status;
 }
 
+static att_status make_overview(att_attention_map *out, const att_attention_capture *l,
+                                att_error *err)
+{
+    int64_t heads = l->model->settings->heads;
+    double *weights;
+    ATT_TRY(start_map(out, l, l->layers * heads, &weights, err));
+    const char **names = att_arena_alloc(&out->memory, (size_t)(l->layers * heads), sizeof *names);
+    for (int64_t i = 0; names && i < l->layers * heads; i++) {
+        names[i] = att_arena_printf(&out->memory, "layer %lld, head %lld",
+                                    (long long)(i / heads) + 1, (long long)(i % heads) + 1);
+        if (!names[i])
+            return att_fail_memory(err);
+    }
+    if (!names)
+        return att_fail_memory(err);
+    out->map.panel_labels = names;
+    out->map.panel_columns = heads;
+    for (int64_t layer = 0; layer < l->layers; layer++) {
+        const att_node *node = att_attention_op_weights(l->tape, l->probe.attention[layer]);
+        ATT_TRY(att_tape_status(l->tape, err));
+        copy_heads(weights + layer * heads * out->map.queries * out->map.keys, node, 0, heads,
+                   true);
+    }
+    return ATT_OK;
+}
+
+att_status att_model_attention_overview(att_attention_map **out, const att_model *model,
+                                        const att_head_selection *which, att_error *err)
+{
+    *out = NULL;
+    att_attention_capture capture;
+    att_head_selection all = *which;
+    all.layer = all.head = 0;
+    att_attention_map *result = att_alloc_zero(1, sizeof *result);
+    if (!result)
+        return att_fail_memory(err);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "computing attention maps", 0);
+    att_status status = att_attention_capture_run(&capture, model, &all, 0, 0, err);
+    if (status == ATT_OK)
+        status = make_overview(result, &capture, err);
+    status = att_progress_end(&scope, status, err);
+    att_attention_capture_free(&capture);
+    if (status == ATT_OK)
+        *out = result;
+    else
+        att_attention_map_free(result);
+    return status;
+}
+
 void att_attention_map_free(att_attention_map *map)
 {
     if (!map)

@@ -203,6 +203,7 @@ att_map att_map_panel(const att_map *map, int64_t index)
     att_map one = *map;
     int64_t start = offset_of(map, index, 0, 0);
     one.panels = 1;
+    one.panel_columns = 0;
     one.weights += start;
     one.allowed = map->allowed ? map->allowed + start : NULL;
     one.panel_labels = map->panel_labels ? map->panel_labels + index : NULL;
@@ -286,6 +287,11 @@ att_status att_map_render(att_string *out, const att_map *map, const att_render_
     const att_map shown = resolved.head > 0 ? att_map_panel(map, resolved.head - 1) : *map;
     att_arena arena = { 0 };
     att_map marked;
+    if (resolved.format == ATT_FORMAT_TEXT && shown.panel_columns > 0 && shown.panels > 1) {
+        att_writer table = att_writer_on(out);
+        att_map_put_grid_text(&table, &shown);
+        return att_writer_finish(&table, err);
+    }
     att_status status = att_map_mark_labels(&marked, &shown, &arena)
                             ? renderers[resolved.format](out, &marked, &resolved, err)
                             : att_fail_memory(err);

@@ -400,6 +400,14 @@ void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options 
 
 void att_map_put_drawing(att_writer *out, const att_map *map, const att_render_options *options)
 {
+    if (options->arcs) {
+        att_map_put_arcs(out, map);
+        return;
+    }
+    if (map->panel_columns > 0) {
+        att_map_put_grid(out, map);
+        return;
+    }
     att_map_put_svg(
         out, map,
         &(att_svg_options){ .id = "map", .flat = options->flat, .digits = options->digits });

@@ -239,7 +239,9 @@ static att_status make_documents(att_string *out, output_list *files, const shee
 static att_status make_drawings(output_list *files, const sheet_list *sheets, const settings *set,
                                 att_error *err)
 {
-    const drawing_files asked = { set->svg, set->png, set->pdf, set->scale, 0 };
+    const drawing_files asked = {
+        .svg = set->svg, .png = set->png, .pdf = set->pdf, .scale = set->scale
+    };
     const att_map **maps;
     size_t count;
     if (!drawing_files_any(&asked))
@@ -348,7 +350,8 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
         return code;
     const char *wrong = conflict(&set);
     if (!wrong)
-        wrong = drawing_files_conflict(&(drawing_files){ set.svg, set.png, set.pdf, set.scale, 0 });
+        wrong = drawing_files_conflict(
+            &(drawing_files){ .svg = set.svg, .png = set.png, .pdf = set.pdf, .scale = set.scale });
     if (!wrong)
         wrong = bad_names(args, operands);
     if (!wrong && set.input && operands != 1)

@@ -17,6 +17,10 @@ const char show_details[] =
     "writes the labels beside the tokens of INPUT, colored by their probabilities. With --part "
     "encoder, --layer or --heads, either draws the self-attention of a Transformer encoder.\n"
     "\n"
+    "--overview shows all layers and heads of a Transformer at once, --arcs draws arcs between "
+    "words. --alternatives lists the most probable tokens at each step of an output or text, and "
+    "--beam-tree what a beam search kept and dropped.\n"
+    "\n"
     "For a caption model, draws the attention of each word of the caption over the image: image "
     "--image-index of the features, or with --image-encoder the image file INPUT. Without an "
     "encoder, INPUT is only the background, and optional.\n"
@@ -25,6 +29,8 @@ const char show_details[] =
     "colors each token by the activation of one unit. For an RNN language model, --gradients plots "
     "how far the gradient flows back: the norm of the gradient of the last token's loss at the "
     "hidden state after each earlier token.\n";
+
+enum { TYPES_ATTENTION = TYPE_SEQ2SEQ | TYPE_LM | TYPE_CLASSIFIER | TYPE_TAGGER };
 
 static const char *const part_choices[] = { "cross", "encoder", "decoder", NULL };
 
@@ -44,6 +50,18 @@ const option show_options[] = {
     ROW("head", 0, INTEGER, head, "N", "head to show (default: mean over all heads)", .min = 1,
         .max = 1000),
     ROW("heads", 0, FLAG, heads, NULL, "show all heads of the layer side by side"),
+    ROW("overview", 0, FLAG, overview, NULL,
+        "show all layers and heads of a Transformer as one picture; as text, where each attends",
+        .model_types = TYPES_ATTENTION),
+    ROW("arcs", 0, FLAG, arcs, NULL,
+        "draw attention as arcs between words, in --svg, --png, --pdf and --html",
+        .model_types = TYPES_ATTENTION),
+    ROW("alternatives", 0, INTEGER, alternatives, "N",
+        "show the N most probable tokens at each step instead of attention", .min = 1, .max = 100,
+        .model_types = TYPE_SEQ2SEQ | TYPE_LM),
+    ROW("beam-tree", 0, FLAG, beam_tree, NULL,
+        "with --beam: show the search as a tree, with scores and what was dropped",
+        .model_types = TYPE_SEQ2SEQ),
     ROW("cell", 0, STRING, unit, "LAYER:UNIT",
         "color the input by the activation of one unit of an RNN"),
     ROW("signal", 0, CHOICE, signal, "WHAT", "state to read: hidden, or cell (default for an LSTM)",
@@ -101,9 +119,29 @@ static model_function *const gradient_functions[ATT_MODEL_TYPES] = { show_gradie
                                                                      show_gradients, show_gradients,
                                                                      show_gradients };
 
+static model_function *const alternatives_functions[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = show_alternatives,
+    [ATT_MODEL_LM] = show_alternatives,
+};
+
+static model_function *const tree_functions[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = show_beam_tree,
+};
+
+/* What to show, by the options. */
+static model_function *const *functions_of(const show_settings *set)
+{
+    return set->unit           ? unit_functions
+           : set->gradients    ? gradient_functions
+           : set->alternatives ? alternatives_functions
+           : set->beam_tree    ? tree_functions
+                               : show_functions;
+}
+
 drawing_files show_drawing_files(const show_settings *set)
 {
-    return (drawing_files){ set->svg, set->png, set->pdf, set->scale, output_digits(set->digits) };
+    return (drawing_files){ set->svg, set->png, set->pdf, set->scale, output_digits(set->digits),
+                            set->arcs };
 }
 
 static att_status check_paths(const show_settings *set, const char *path, const char *input,
@@ -144,6 +182,22 @@ static const char *conflict(const show_settings *set)
         return "--cell and --gradients exclude each other";
     if (set->signal && !show_inspects_rnn(set))
         return "--signal needs --cell or --gradients";
+    if (set->overview && (set->heads || set->head || set->layer))
+        return "--overview shows all layers and heads: it excludes --layer, --head and --heads";
+    if (set->overview && set->arcs)
+        return "--overview and --arcs exclude each other";
+    if (set->arcs && !set->html && !drawing_files_any(&asked))
+        return "--arcs needs --svg, --png, --pdf or --html";
+    if (set->alternatives && (set->beam_tree || set->overview || set->arcs || set->heads ||
+                              set->head || set->layer || set->part != SHOW_PART_DEFAULT))
+        return "--alternatives excludes --beam-tree and the options of attention";
+    if (set->alternatives && drawing_files_any(&asked))
+        return "--alternatives is text, --json or --html";
+    if (set->beam_tree && set->decoding.beam < 2)
+        return "--beam-tree needs --beam of at least 2";
+    if (set->beam_tree && (set->html || set->target || set->overview || set->arcs || set->heads ||
+                           set->head || set->layer || set->part != SHOW_PART_DEFAULT))
+        return "--beam-tree excludes --html, --target and the options of attention";
     if (set->compare && !set->gradients)
         return "--compare needs --gradients";
     return decoding_conflict(&set->decoding);
@@ -176,9 +230,7 @@ exit_code show_run(const struct verb *verb, int count, char **args)
         .settings = &set,
         .defaults = &defaults,
         .decoding = &set.decoding,
-        .functions = set.unit        ? unit_functions
-                     : set.gradients ? gradient_functions
-                                     : show_functions,
+        .functions = functions_of(&set),
         .check = check_input,
         .blames_model = true,
     };

@@ -28,6 +28,9 @@ typedef struct show_settings {
     long layer;   /* 0: not given */
     long head;
     bool heads;
+    bool overview, arcs;
+    long alternatives; /* 0: not given */
+    bool beam_tree;
     long digits;
     int color; /* color_choice */
     bool ascii;
@@ -61,6 +64,9 @@ att_status show_map(const show_figure *figure, const show_settings *set, att_err
 att_status show_self_attention(const att_model *model, const att_head_selection *line,
                                const char *heading, const show_settings *set, att_error *err);
 bool show_asks_for_map(const show_settings *set);
+
+/* --alternatives, and --beam-tree of a seq2seq model, instead of a map. */
+model_function show_alternatives, show_beam_tree;
 
 /* The block that --part names, or `other` where it was not given. */
 att_attention_block show_block(const show_settings *set, att_attention_block other);

@@ -92,8 +92,9 @@ static att_status make_page(output_list *files, const show_figure *figure, const
     options.digits = output_digits(set->digits);
     if (!file)
         return error_memory(err);
-    return figure->output ? att_output_html(&file->bytes, figure->output, map, err)
-                          : att_map_render(&file->bytes, map, &options, err);
+    options.arcs = set->arcs;
+    return figure->output && !set->arcs ? att_output_html(&file->bytes, figure->output, map, err)
+                                        : att_map_render(&file->bytes, map, &options, err);
 }
 
 /* The output with its attention, or the map alone. */
@@ -148,7 +149,8 @@ att_status show_map(const show_figure *figure, const show_settings *set, att_err
 
 bool show_asks_for_map(const show_settings *set)
 {
-    return set->part != SHOW_PART_DEFAULT || set->layer > 0 || set->heads;
+    return set->part != SHOW_PART_DEFAULT || set->layer > 0 || set->heads || set->overview ||
+           set->arcs;
 }
 
 att_attention_block show_block(const show_settings *set, att_attention_block other)
@@ -166,7 +168,9 @@ att_status show_self_attention(const att_model *model, const att_head_selection 
     which.layer = set->layer;
     which.head = set->head;
     att_attention_map *map;
-    att_status status = att_model_attention_map(&map, model, &which, set->heads, err);
+    att_status status = set->overview
+                            ? att_model_attention_overview(&map, model, &which, err)
+                            : att_model_attention_map(&map, model, &which, set->heads, err);
     if (status == ATT_OK)
         status = show_map(&(show_figure){ heading, NULL, att_attention_map_get(map) }, set, err);
     att_attention_map_free(map);

@@ -26,7 +26,7 @@ att_status show_seq2seq(const void *settings, const decoding *models, const char
                         att_error *err)
 {
     const show_settings *set = settings;
-    bool cross = set->part == SHOW_CROSS || set->part == SHOW_PART_DEFAULT;
+    bool cross = !set->overview && (set->part == SHOW_CROSS || set->part == SHOW_PART_DEFAULT);
     att_outputs *outputs = NULL;
     const att_generate_options options = { .size = sizeof(att_generate_options),
                                            .decoding = &models->options,

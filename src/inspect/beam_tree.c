@@ -306,7 +306,7 @@ static bool lay_out(tree_layout *l, const att_beam_tree *tree, att_arena *arena)
                                      att_svg_text_length(tree->nodes[i].token) + SCORE_WIDTH + 14);
     }
     for (size_t i = 0; i < tree->count; i++) {
-        l->x[i] = MARGIN + 12;
+        l->x[i] = MARGIN + STEP_GAP;
         for (int64_t s = 1; s < tree->nodes[i].step; s++)
             l->x[i] += l->width[s] + STEP_GAP;
         l->right = att_max_i64(l->right, l->x[i] + l->width[tree->nodes[i].step]);
@@ -325,7 +325,8 @@ static void put_node(att_writer *out, const att_beam_tree *tree, const tree_layo
     const char *color = colors[node->fate];
     int64_t from_x = MARGIN, from_y = root;
     if (node->parent >= 0) {
-        from_x = l->x[node->parent] + l->width[tree->nodes[node->parent].step] - 8;
+        from_x =
+            l->x[node->parent] + SCORE_WIDTH + att_svg_text_length(tree->nodes[node->parent].token);
         from_y = l->y[node->parent];
     }
     int64_t to = l->x[i] - 4, bend = (from_x + to) / 2;

@@ -94,7 +94,7 @@ static void put_self_arc(arcs *a, int64_t panel, int64_t query, int64_t key, int
     bool above = key <= query;
     int64_t edge = above ? y - FONT_HEIGHT : y + 6;
     if (query == key) {
-        att_putf(a->out, "<path d=\"M%" PRId64 " %" PRId64 "c-12 -16 12 -16 8 0", from - 4, edge);
+        att_putf(a->out, "<path d=\"M%" PRId64 " %" PRId64 "c-10 -19 18 -19 8 0", from - 4, edge);
     } else {
         int64_t bend = above ? -arc_height(query, key) : arc_height(query, key);
         att_putf(a->out,

@@ -210,7 +210,7 @@ static void put_json(att_writer *out, const att_alternatives *a)
             att_put(out, "null");
         att_put(out, ",\"probability\":");
         att_put_json_number(out, step->probability);
-        att_putf(out, ",\"rank\":%lld,\"alternatives\":[", (long long)step->rank);
+        att_putf(out, ",\"token_rank\":%lld,\"alternatives\":[", (long long)step->rank);
         for (int64_t i = 0; i < step->count; i++) {
             att_put(out, i > 0 ? ",{\"token\":" : "{\"token\":");
             att_put_json(out, step->tokens[i]);

@@ -95,6 +95,28 @@ static att_model *build(const char *task, const setting_pair *set)
     return model;
 }
 
+/* The sheet of each head of a Transformer expects the model's weights too. */
+static void assert_heads_hold(att_model *model, bool lm, const char *name)
+{
+    att_attention_block block = lm ? ATT_BLOCK_DECODER : ATT_BLOCK_ENCODER;
+    int64_t heads = att_model_attention_heads(model);
+    for (int64_t i = 0; i < att_model_attention_layers(model, block) * heads; i++) {
+        const att_head_selection which = {
+            .block = block, .layer = i / heads + 1, .head = i % heads + 1, .input = "a b"
+        };
+        att_string text = { 0 };
+        att_error err = { 0 };
+        att_sheet *sheet;
+        if (att_model_head_sheet(&text, model, path, &which, &err) != ATT_OK ||
+            att_sheet_read(&sheet, text.data, text.length, "head", ".", &err) != ATT_OK)
+            fail_msg("%s: %s", name, err.message);
+        assert_int_equal(att_sheet_checks(sheet), 1);
+        assert_int_equal(att_sheet_failures(sheet), 0);
+        att_sheet_free(sheet);
+        att_string_free(&text);
+    }
+}
+
 /* Settings of small models, which are worked out whole, and of larger ones, which are not. */
 static const struct {
     const char *name, *task;
@@ -151,6 +173,7 @@ static void language_models_taggers_and_deep_models_agree_with_their_sheets(void
         assert_holds(model, &options, 1, built[i].name);
         options.input = "a";
         assert_holds(model, &options, 1, built[i].name);
+        assert_heads_hold(model, lm, built[i].name);
         att_model_free(model);
         unlink(path);
     }

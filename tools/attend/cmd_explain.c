@@ -90,7 +90,9 @@ const option explain_options[] = {
     ROW("target", 0, STRING, target, "TEXT",
         "target sentence of the decoder (default: the model's own output)"),
     ROW("part", 0, CHOICE, part, "PART",
-        "attention to explain: encoder self-attention (default), decoder self-attention or cross",
+        "attention to explain: encoder self-attention (default, except for a language model), "
+        "decoder "
+        "self-attention or cross",
         .choices = part_choices),
     ROW("layer", 0, INTEGER, layer, "N", "layer of the head, from 1 (default 1)", .min = 1,
         .max = 1e9),
@@ -320,7 +322,7 @@ static exit_code explain(const settings *set, char *const *names, int count)
                                             .input = set->input,
                                             .target = set->target,
                                             .step = set->step };
-    const model_sheet asked = { explains_head(set) ? &head : NULL, &whole };
+    const model_sheet asked = { explains_head(set) ? &head : NULL, set->part < 0, &whole };
     exit_code code =
         set->input ? sheets_load_model(&sheets, names, &asked) : sheets_load(&sheets, names, count);
     if (code == EXIT_DONE) {

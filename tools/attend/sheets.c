@@ -105,7 +105,12 @@ static att_status load_model(att_sheet **out, const char *path, const model_shee
     if (status != ATT_OK)
         return status;
     const char *name = slash ? slash + 1 : path;
-    status = asked->head ? att_model_head_sheet(&text, model, name, asked->head, err)
+    att_head_selection head = { 0 };
+    if (asked->head)
+        head = *asked->head;
+    if (asked->any_block && att_model_attention_layers(model, ATT_BLOCK_ENCODER) == 0)
+        head.block = ATT_BLOCK_DECODER;
+    status = asked->head ? att_model_head_sheet(&text, model, name, &head, err)
                          : att_model_sheet(&text, model, name, asked->whole, err);
     if (status == ATT_OK)
         status = read_model_sheet(out, path, text.data, text.length, err);

@@ -19,6 +19,7 @@ void sheets_free(sheet_list *list);
  * `head` NULL the whole. */
 typedef struct model_sheet {
     const att_head_selection *head;
+    bool any_block; /* of the head: the encoder, or in a language model the decoder */
     const att_model_sheet_options *whole;
 } model_sheet;
 exit_code sheets_load_model(sheet_list *out, char *const *names, const model_sheet *asked);

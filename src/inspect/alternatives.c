@@ -226,7 +226,7 @@ static void put_json(att_writer *out, const att_alternatives *a)
 static const char style[] =
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "td,th{padding:.2rem 1.1rem .2rem 0;text-align:left;border-bottom:1px solid var(--line);"
-    "white-space:nowrap}\n"
+    "white-space:nowrap;min-width:3rem}\n"
     "th{font-weight:500;color:var(--soft)}\n"
     "td bdi{display:inline-block;min-width:2rem}\n"
     "td small{color:var(--soft);display:block}\n"
@@ -240,7 +240,9 @@ static void put_html(att_writer *out, const att_alternatives *a)
     att_put(out,
             "<h1>Alternatives at each step</h1>\n<p>Each row is a step: the token that was "
             "chosen, its rank, and the most probable tokens.</p>\n<table>\n<thead><tr><th>token"
-            "</th><th>rank</th><th>alternatives</th></tr></thead>\n<tbody>\n");
+            "</th><th>rank</th>");
+    att_putf(out, "<th colspan=\"%lld\">alternatives</th></tr></thead>\n<tbody>\n",
+             (long long)(a->count > 0 ? a->steps[0].count : 1));
     for (size_t t = 0; t < a->count && out->status == ATT_OK; t++) {
         const att_alternative_step *step = &a->steps[t];
         att_put(out, "<tr><td class=\"chosen\"><bdi>");
@@ -253,7 +255,7 @@ static void put_html(att_writer *out, const att_alternatives *a)
             att_put_xml(out, step->tokens[i]);
             att_put(out, "</bdi><small>");
             put_percent(out, step->probabilities[i]);
-            att_putf(out, "</small><i style=\"width:%d%%\"></i></td>",
+            att_putf(out, "</small><i style=\"width:calc(.06rem*%d)\"></i></td>",
                      (int)lround(100 * step->probabilities[i]));
         }
         att_put(out, "</tr>\n");

@@ -34,6 +34,7 @@ typedef struct settings {
     const char *target;
     int part; /* att_attention_block; -1: not given */
     long layer;
+    long step;
 } settings;
 
 const char explain_details[] =
@@ -45,8 +46,11 @@ const char explain_details[] =
     "Nothing is written unless every sheet could be computed. A failed check is reported on "
     "standard error, and the exit code is 1.\n"
     "\n"
-    "With --input, the operand is a model, and one of its attention heads is explained on that "
-    "line: from the embeddings, or the output of the layers before, to the output of the head.\n";
+    "With --input, the operand is a model of any type that reads text, which is computed on that "
+    "line step by step: embeddings, layers, attention, output layer, probabilities. Of a larger "
+    "model a part is worked out, and the sheet says what was left out. With --part, --layer or "
+    "--head, one attention head of a Transformer is explained instead. Either sheet expects the "
+    "numbers that the model itself computes.\n";
 
 /* In the order of att_attention_block. */
 static const char *const part_choices[] = { "encoder", "decoder", "cross", NULL };
@@ -91,14 +95,20 @@ const option explain_options[] = {
     ROW("head", 0, INTEGER, head, "N", "show only this attention head, from 1", .min = 1,
         .max = 1e9),
     ROW("input", 0, STRING, input, "TEXT",
-        "explain one attention head of a model on this input line"),
+        "explain a model on this input line, or the text of a language model"),
     ROW("target", 0, STRING, target, "TEXT",
         "target sentence of the decoder (default: the model's own output)"),
     ROW("part", 0, CHOICE, part, "PART",
-        "attention to explain: encoder self-attention (default), decoder self-attention or cross",
+        "attention to explain: encoder self-attention (default, except for a language model), "
+        "decoder "
+        "self-attention or cross",
         .choices = part_choices),
     ROW("layer", 0, INTEGER, layer, "N", "layer of the head, from 1 (default 1)", .min = 1,
         .max = 1e9),
+    ROW("step", 0, INTEGER, step, "N",
+        "with --input: the step of the decoder to explain, from 1 (default: the last of a "
+        "Transformer; all of a small RNN, the first of a larger one)",
+        .min = 1, .max = 1e9),
     ROW("color", 0, CHOICE, color, "WHEN", "use colors: auto (default), always or never",
         .choices = color_choices),
     ROW("ascii", 0, FLAG, ascii, NULL, "use only ASCII characters"),
@@ -117,6 +127,12 @@ static const struct document_format *chosen_format(const settings *set)
     return &formats[set->format < 0 ? 0 : set->format];
 }
 
+/* Whether one attention head of a model is explained. */
+static bool explains_head(const settings *set)
+{
+    return set->input && (set->part >= 0 || set->layer || set->head);
+}
+
 /* Options without effect, or that exclude each other, are refused rather than ignored. */
 static const char *conflict(const settings *set)
 {
@@ -128,11 +144,13 @@ static const char *conflict(const settings *set)
                "need one";
     if (set->ascii && !text)
         return "--ascii needs the text format";
-    if (!set->input && (set->target || set->part >= 0 || set->layer))
-        return "--target, --part and --layer choose an attention head of a model; they need "
+    if (!set->input && (set->target || set->part >= 0 || set->layer || set->step))
+        return "--target, --part, --layer and --step choose what to explain of a model; they need "
                "--input";
-    if (set->target && set->part <= (int)ATT_BLOCK_ENCODER)
+    if (set->target && explains_head(set) && set->part <= (int)ATT_BLOCK_ENCODER)
         return "--target needs --part decoder or cross: the encoder has no target";
+    if (set->step && explains_head(set))
+        return "--step explains the whole model; it excludes --part, --layer and --head";
     if (set->color == COLOR_ALWAYS && !text)
         return "--color needs the text format";
     return NULL;
@@ -235,7 +253,9 @@ static att_status make_documents(att_string *out, output_list *files, const shee
 static att_status make_drawings(output_list *files, const sheet_list *sheets, const settings *set,
                                 att_error *err)
 {
-    const drawing_files asked = { set->svg, set->png, set->pdf, set->scale, 0 };
+    const drawing_files asked = {
+        .svg = set->svg, .png = set->png, .pdf = set->pdf, .scale = set->scale
+    };
     const att_map **maps;
     size_t count;
     if (!drawing_files_any(&asked))
@@ -310,8 +330,13 @@ static exit_code explain(const settings *set, char *const *names, int count)
                                       .head = set->head,
                                       .input = set->input,
                                       .target = set->target };
+    const att_model_sheet_options whole = { .size = sizeof(att_model_sheet_options),
+                                            .input = set->input,
+                                            .target = set->target,
+                                            .step = set->step };
+    const model_sheet asked = { explains_head(set) ? &head : NULL, set->part < 0, &whole };
     exit_code code =
-        set->input ? sheets_load_model(&sheets, names, &head) : sheets_load(&sheets, names, count);
+        set->input ? sheets_load_model(&sheets, names, &asked) : sheets_load(&sheets, names, count);
     if (code == EXIT_DONE) {
         att_status status = ATT_OK;
         if (!set->quiet)
@@ -339,7 +364,8 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
         return code;
     const char *wrong = conflict(&set);
     if (!wrong)
-        wrong = drawing_files_conflict(&(drawing_files){ set.svg, set.png, set.pdf, set.scale, 0 });
+        wrong = drawing_files_conflict(
+            &(drawing_files){ .svg = set.svg, .png = set.png, .pdf = set.pdf, .scale = set.scale });
     if (!wrong)
         wrong = bad_names(args, operands);
     if (!wrong && set.input && operands != 1)

@@ -32,6 +32,7 @@ _attend_value() {
     'explain --target') ;;
     'explain --part') _attend_words 'encoder decoder cross' ;;
     'explain --layer') ;;
+    'explain --step') ;;
     'explain --color') _attend_words 'auto always never' ;;
     'explain --svg') _attend_files 'svg' ;;
     'explain --png') _attend_files 'png' ;;
@@ -227,6 +228,7 @@ _attend_value() {
     'show --part') _attend_words 'cross encoder decoder' ;;
     'show --layer') ;;
     'show --head') ;;
+    'show --alternatives') ;;
     'show --cell') ;;
     'show --signal') _attend_words 'auto hidden cell' ;;
     'show --compare') _attend_files 'safetensors' ;;
@@ -246,7 +248,9 @@ _attend_value() {
     'cells --held-out') ;;
     'cells --max-tokens') ;;
     'cells --top') ;;
+    'cells --property') ;;
     'cells --color') _attend_words 'auto always never' ;;
+    'info --plot') _attend_files '' ;;
     'import --output' | 'import -o') _attend_files '' ;;
     'import --tokens') _attend_words 'space char codepoint' ;;
     'import --tokenizer') _attend_files '' ;;
@@ -344,7 +348,8 @@ _attend_options() {
             --min-output-length --max-output-length --min-length-ratio --max-length-ratio
             --sample --temperature --top-k --top-p
             --seed --ensemble --part --layer
-            --head --heads --cell --signal
+            --head --heads --overview --arcs
+            --alternatives --beam-tree --cell --signal
             --gradients --compare --json --svg
             --png --pdf --scale --html
             --digits --color --ascii --quiet
@@ -353,10 +358,10 @@ _attend_options() {
     cells)
         _attend_words '--help --text --html --json
             --signal --held-out --max-tokens --top
-            --color --ascii'
+            --property --color --ascii'
         ;;
     info)
-        _attend_words '--help --json --verify'
+        _attend_words '--help --json --verify --plot'
         ;;
     import)
         _attend_words '--help --output --tokens --tokenizer'

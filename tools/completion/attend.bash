@@ -273,8 +273,8 @@ _attend_options() {
         _attend_words '--help --format --output --digits
             --detail --only --row --head
             --input --target --part --layer
-            --color --ascii --svg --png
-            --pdf --scale --quiet'
+            --step --color --ascii --svg
+            --png --pdf --scale --quiet'
         ;;
     exercise)
         _attend_words '--help --variant --variants --solution

@@ -60,13 +60,14 @@ FILES = {
     "warpeace/warpeace_input.txt.gz": "text_gz",
     "english-train-medium.gz": "tags_gz",
     "english-dev.gz": "tags_gz",
+    "docs/attend.1 exercise.att": "examples/exercise/attention.att",
     "docs/teaching.md sheet.att": "examples/exercise/attention.att",
     "docs/teaching.md submission/answers.txt": "examples/exercise/answers/ada.txt",
     "docs/teaching.md results/results.json": "folder",
 }
 
 # Documents whose commands run in a folder of the tree: its files are copied to where they run.
-FOLDERS = {"docs/teaching.md": "examples/exercise"}
+FOLDERS = {"docs/teaching.md": "examples/exercise", "docs/attend.1": "examples/exercise"}
 
 # Variables of the shell that documents use.
 VARIABLES = {"ID": "ada"}

@@ -18,7 +18,7 @@ typedef struct att_scope {
     int calls;                                 /* own functions around this expression */
     const att_rounding *rounding;              /* each step is rounded; NULL: exact */
     struct att_derivation *derivation; /* notes the value of every node (derivation.h); or NULL */
-    struct att_record *record; /* records what is computed, for gradients; NULL: nothing */
+    struct att_record *record;         /* records what is computed, for gradients; NULL: nothing */
 } att_scope;
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);

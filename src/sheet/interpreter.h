@@ -41,10 +41,10 @@ att_statement att_run_plot;
 att_statement att_run_label;  /* statements.c */
 att_statement att_run_detail; /* settings.c */
 att_statement att_run_round;
-att_statement att_run_define;  /* own.c: f(x, W) = … */
-att_statement att_run_for;     /* loop.c: for x of X: y = … */
-att_statement att_run_expect;  /* expect.c */
-att_statement att_run_compare; /* compare.c */
+att_statement att_run_define;   /* own.c: f(x, W) = … */
+att_statement att_run_for;      /* loop.c: for x of X: y = … */
+att_statement att_run_expect;   /* expect.c */
+att_statement att_run_compare;  /* compare.c */
 att_statement att_run_gradient; /* gradient.c */
 
 /* The statement that a line starts; *out is NULL for text. A line of text that looks like a

@@ -409,7 +409,7 @@ att_status att_run_require(att_interpreter *interpreter, att_parser *parser)
 {
     att_expr *node;
     const att_matrix *value;
-    bool holds;
+    bool holds = false;
     ATT_TRY(att_parse_expression(parser, &node));
     ATT_TRY(att_eval_matrix(&interpreter->scope, node, &value));
     ATT_TRY(parse_condition(interpreter, parser, value, &holds));

@@ -64,6 +64,10 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
 att_status att_sheet_line_setting(const att_interpreter *interpreter, const att_sheet_line *line,
                                   att_statement **out);
 
+/* The offset behind the blanks, or the name, at `at`: `at` where there is none (own.c). */
+size_t att_sheet_line_skip_blanks(const att_sheet_line *line, size_t at);
+size_t att_sheet_line_skip_name(const att_sheet_line *line, size_t at);
+
 /* Whether the line defines a function: f(x, W) = …. */
 bool att_sheet_line_is_definition(const att_sheet_line *line);
 

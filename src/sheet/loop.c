@@ -10,7 +10,6 @@
 #include "sheet/rounding.h"
 #include "sheet/statements.h"
 #include "sheet/derivation.h"
-#include "text/utf8.h"
 
 #include <string.h>
 
@@ -18,31 +17,12 @@ enum { MAX_STEPS = 1000, MAX_BODIES = 8 };
 
 /* ---- Recognizing */
 
-static size_t skip_blanks(const att_sheet_line *line, size_t at)
-{
-    while (at < line->length && (line->text[at] == ' ' || line->text[at] == '\t'))
-        at++;
-    return at;
-}
-
-static size_t skip_name(const att_sheet_line *line, size_t at)
-{
-    for (size_t begin = at; at < line->length;) {
-        uint32_t code;
-        size_t bytes = att_utf8_decode_lossy(line->text + at, line->length - at, &code);
-        if (!(at > begin ? att_utf8_identifier_part(code) : att_utf8_identifier_start(code)))
-            break;
-        at += bytes;
-    }
-    return at;
-}
-
 /* Whether "name =" is at `at`. */
 static bool assigns(const att_sheet_line *line, size_t at)
 {
-    size_t begin = skip_blanks(line, at);
-    size_t end = skip_name(line, begin);
-    size_t sign = skip_blanks(line, end);
+    size_t begin = att_sheet_line_skip_blanks(line, at);
+    size_t end = att_sheet_line_skip_name(line, begin);
+    size_t sign = att_sheet_line_skip_blanks(line, end);
     return end > begin && sign < line->length && line->text[sign] == '=' &&
            (sign + 1 == line->length || line->text[sign + 1] != '=');
 }
@@ -52,16 +32,16 @@ static bool assigns(const att_sheet_line *line, size_t at)
 static size_t skip_head(const att_sheet_line *line, bool *exact)
 {
     static const char *const known[] = { "for" };
-    size_t word = skip_name(line, 0);
+    size_t word = att_sheet_line_skip_name(line, 0);
     char first[8] = "";
     if (word == 0 || word >= sizeof first)
         return 0;
     memcpy(first, line->text, word);
     *exact = strcmp(first, "for") == 0;
-    size_t begin = skip_blanks(line, word);
-    size_t end = skip_name(line, begin);
-    size_t of = skip_blanks(line, end);
-    size_t rest = skip_name(line, of);
+    size_t begin = att_sheet_line_skip_blanks(line, word);
+    size_t end = att_sheet_line_skip_name(line, begin);
+    size_t of = att_sheet_line_skip_blanks(line, end);
+    size_t rest = att_sheet_line_skip_name(line, of);
     if (end == begin || of == end || begin == word || rest - of != 2 ||
         (memcmp(line->text + of, "of", 2) != 0 && memcmp(line->text + of, "in", 2) != 0))
         return 0;
@@ -84,7 +64,7 @@ att_status att_sheet_line_loop(const att_interpreter *interpreter, const att_she
         *body = line->offset + colon;
         return ATT_OK;
     }
-    size_t begin = skip_blanks(line, head);
+    size_t begin = att_sheet_line_skip_blanks(line, head);
     size_t end = begin;
     while (end < line->length && !strchr(" \t", line->text[end]))
         end++;

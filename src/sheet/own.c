@@ -19,15 +19,14 @@ const att_own_function *att_own_function_find(const att_own_functions *functions
 
 /* ---- Recognizing: name ( name , name ) = */
 
-static size_t skip_blanks(const att_sheet_line *line, size_t at)
+size_t att_sheet_line_skip_blanks(const att_sheet_line *line, size_t at)
 {
     while (at < line->length && (line->text[at] == ' ' || line->text[at] == '\t'))
         at++;
     return at;
 }
 
-/* The offset behind the name at `at`, or `at`. */
-static size_t skip_name(const att_sheet_line *line, size_t at)
+size_t att_sheet_line_skip_name(const att_sheet_line *line, size_t at)
 {
     for (size_t begin = at; at < line->length;) {
         uint32_t code;
@@ -46,19 +45,19 @@ static bool has(const att_sheet_line *line, size_t at, char c)
 
 bool att_sheet_line_is_definition(const att_sheet_line *line)
 {
-    size_t at = skip_name(line, 0);
+    size_t at = att_sheet_line_skip_name(line, 0);
     if (at == 0 || !has(line, at, '('))
         return false;
     do {
-        size_t begin = skip_blanks(line, at + 1);
-        at = skip_name(line, begin);
+        size_t begin = att_sheet_line_skip_blanks(line, at + 1);
+        at = att_sheet_line_skip_name(line, begin);
         if (at == begin)
             return false;
-        at = skip_blanks(line, at);
+        at = att_sheet_line_skip_blanks(line, at);
     } while (has(line, at, ','));
     if (!has(line, at, ')'))
         return false;
-    at = skip_blanks(line, at + 1);
+    at = att_sheet_line_skip_blanks(line, at + 1);
     return has(line, at, '=') && !has(line, at + 1, '=');
 }
 

@@ -46,7 +46,7 @@ class HighlightedText:
 class Cells:
     """Units of a recurrent model and the properties of the text that they track.
 
-    >>> text = "a (b) c\\n" * 60
+    >>> text = "a (b) c\\n" * 400
     >>> model = attend.train("lm", [text], hidden_size=8, steps=2, progress=False)
     >>> cells = model.cells(text=text)
     >>> "properties" in cells.json()

@@ -62,7 +62,7 @@ class Model:
 
     A model never changes, and any number of threads may use it at once. It can be pickled.
 
-    >>> pairs = [("ab", "ba"), ("abc", "cba")] * 20
+    >>> pairs = attend.datasets.reverse(train_count=200)
     >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)
     >>> model.type
     'seq2seq'
@@ -97,11 +97,14 @@ class Model:
     @classmethod
     def load(cls, path: Path) -> Model:
         """Reads a model file; an attend.Error names the tensor that is wrong."""
+        os.stat(path)  # FileNotFoundError and its like, as open() raises them
         return cls._from(_core.model_load(os.fspath(path)))
 
     def save(self, path: Path) -> None:
         """Writes the model file; nobody ever reads half of it."""
-        _core.model_save(self._get(), os.fspath(path))
+        handle = self._get()
+        os.stat(os.path.dirname(os.fspath(path)) or ".")  # FileNotFoundError, as open() raises it
+        _core.model_save(handle, os.fspath(path))
 
     def to_bytes(self) -> bytes:
         """The bytes of the model file; `Model(data)` reads them."""
@@ -349,6 +352,8 @@ class Model:
         from attend.metrics import Score
 
         path = os.fspath(data) if isinstance(data, (str, os.PathLike)) else None
+        if path not in (None, "-"):
+            os.stat(path)  # type: ignore[arg-type]
         examples = None if data is None or path is not None else iter(data)  # type: ignore[arg-type]
         models = tuple(model._get() for model in ensemble)
         options = {

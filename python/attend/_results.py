@@ -46,7 +46,7 @@ class Output:
 
     In a notebook an output with attention shows the tokens and the map. `str()` is the text.
 
-    >>> pairs = [("ab", "ba"), ("ba", "ab")] * 20
+    >>> pairs = attend.datasets.reverse(train_count=200)
     >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)
     >>> output = model.generate("ab", attention=True)
     >>> output.weights.shape == (len(output.target_tokens), len(output.source_tokens))
@@ -115,7 +115,8 @@ class Output:
 class Prediction:
     """The label of a line, the probability of every label, and what the model attended to.
 
-    >>> data = [("good", "pos"), ("bad", "neg")] * 20
+    >>> data = [(f"{word} {n}", label) for word, label in (("good", "pos"), ("bad", "neg"))
+    ...         for n in range(40)]
     >>> model = attend.train("classify", data, hidden_size=8, steps=2, progress=False)
     >>> prediction = model.classify("good")
     >>> prediction.label in model.labels, sorted(prediction.probabilities)
@@ -145,7 +146,7 @@ class Prediction:
 class Tagging:
     """The labels of the tokens of a line.
 
-    >>> data = [("a b", "X Y"), ("b a", "Y X")] * 20
+    >>> data = [(f"a b {n}", "X Y X") for n in range(40)]
     >>> model = attend.train("tag", data, hidden_size=8, steps=2, progress=False)
     >>> tagging = model.tag("a b")
     >>> tagging.tokens, len(tagging.labels)

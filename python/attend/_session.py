@@ -24,7 +24,7 @@ class SessionStep(NamedTuple):
 class Session:
     """Decoding token by token, for a search of your own. For one thread at a time.
 
-    >>> pairs = [("ab", "ba"), ("ba", "ab")] * 20
+    >>> pairs = attend.datasets.reverse(train_count=200)
     >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)
     >>> session = model.session()
     >>> session.start(["ab"])

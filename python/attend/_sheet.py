@@ -65,7 +65,7 @@ class Sheet:
     ... q = [1 0]
     ... k = [1 0; 0 1]
     ... a = attention(q, k, k, score = dot)
-    ... expect a.weights = [0.7311 0.2689]
+    ... expect a.weights = [0.7311 0.2689] as printed
     ... ''')
     >>> sheet["a"]
     Array([[0.731059, 0.268941]], dtype='float64')
@@ -87,6 +87,7 @@ class Sheet:
     ) -> None:
         if not isinstance(source, str) or (source.endswith(".att") and "\n" not in source):
             self.name = os.fspath(source)
+            os.stat(self.name)  # FileNotFoundError and its like, as open() raises them
             self._handle = _core.sheet_load(self.name)
         else:
             self.name = name
@@ -195,8 +196,7 @@ def explain(
 ) -> Sheet:
     """Works out a worksheet: a Sheet, which shows itself.
 
-    >>> print(attend.explain("softmax([1 2])"))
-    softmax([1 2]) = [0.2689  0.7311]
-    <BLANKLINE>
+    >>> attend.explain("w = softmax([1 2])")["w"]
+    Array([[0.268941, 0.731059]], dtype='float64')
     """
     return Sheet(source, folder=folder)

@@ -71,10 +71,11 @@ class Training:
         valid_features: ArrayLike | None = None,
         **settings: Any,
     ) -> None:
-        if _is_path(data):
-            settings["train"] = data
-        if _is_path(valid):
-            settings["valid"] = valid
+        for key, given in (("train", data), ("valid", valid)):
+            if _is_path(given):
+                if given != "-":
+                    os.stat(given)  # FileNotFoundError and its like, as open() raises them
+                settings[key] = given
         pairs = tuple(
             (key.replace("_", "-"), _word(value))
             for key, value in settings.items()
@@ -180,7 +181,7 @@ def train(
     returned. `progress` shows a bar. With `out` the model and a checkpoint are written, and an
     interrupted run can be resumed (resume=…); otherwise nothing is.
 
-    >>> pairs = [("ab", "ba"), ("abc", "cba")] * 30
+    >>> pairs = attend.datasets.reverse(train_count=200)
     >>> losses = []
     >>> model = attend.train("pairs", pairs, hidden_size=8, steps=4, progress=False,
     ...                      callback=lambda event: losses.append(event["loss"]))

@@ -29,8 +29,8 @@ def reverse(*, valid: bool = False, **settings: Any) -> Pairs:
     Settings: train_count, valid_count, min_string_length, max_string_length, alphabet, data_seed.
     `valid` selects the validation strings, none of which is among the training strings.
 
-    >>> attend.datasets.reverse(train_count=2, max_string_length=4, data_seed=1)[0][0][::-1] == (
-    ...     attend.datasets.reverse(train_count=2, max_string_length=4, data_seed=1)[0][1])
+    >>> attend.datasets.reverse(train_count=2, data_seed=1)[0][0][::-1] == (
+    ...     attend.datasets.reverse(train_count=2, data_seed=1)[0][1])
     True
     """
     return _strings("reverse", valid, settings)

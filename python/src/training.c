@@ -329,7 +329,7 @@ static PyObject *setting_rows(PyObject *module, PyObject *args)
         while (setting->choices && setting->choices[count])
             count++;
         PyObject *row = Py_BuildValue(
-            "sssNN", setting->key, setting->group, core_str(setting_type_name(setting->type)),
+            "ssNNN", setting->key, setting->group, core_str(setting_type_name(setting->type)),
             core_str(setting->help), core_str_list(setting->choices, count));
         if (!row || PyList_Append(list, row) < 0)
             Py_CLEAR(list);

@@ -86,7 +86,7 @@ class AttentionMap:
 
     def plot(self, ax: Any = None, head: int = 1) -> Any:
         """Draws one panel with matplotlib, into `ax` or a new figure, and returns the axes."""
-        import matplotlib.pyplot as plt  # type: ignore[import,import-not-found,unused-ignore]
+        import matplotlib.pyplot as plt
 
         if ax is None:
             ax = plt.subplots()[1]

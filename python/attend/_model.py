@@ -19,6 +19,8 @@ from attend._sheet import Sheet
 from attend._types import ArrayLike
 
 Path = str | os.PathLike[str]
+# Not Iterable[str], which a str is too.
+Lines = list[str] | tuple[str, ...] | Iterator[str]
 Side = Literal["source", "target"]
 Block = Literal["encoder", "decoder", "cross"]
 
@@ -182,11 +184,11 @@ class Model:
     def generate(self, lines: str, **options: Any) -> Output: ...
 
     @overload
-    def generate(self, lines: Iterable[str], **options: Any) -> list[Output]: ...
+    def generate(self, lines: Lines, **options: Any) -> list[Output]: ...
 
     def generate(
         self,
-        lines: str | Iterable[str],
+        lines: str | Lines,
         *,
         targets: Sequence[str] | None = None,
         prefixes: Sequence[str] | None = None,
@@ -222,10 +224,10 @@ class Model:
     def classify(self, lines: str, **options: Any) -> Prediction: ...
 
     @overload
-    def classify(self, lines: Iterable[str], **options: Any) -> list[Prediction]: ...
+    def classify(self, lines: Lines, **options: Any) -> list[Prediction]: ...
 
     def classify(
-        self, lines: str | Iterable[str], *, ensemble: Sequence[Model] = (), **options: Any
+        self, lines: str | Lines, *, ensemble: Sequence[Model] = (), **options: Any
     ) -> Prediction | list[Prediction]:
         """Labels of one line or several. Options: attention, max_input_length, input_overflow,
         batch_size."""
@@ -245,10 +247,10 @@ class Model:
     def tag(self, lines: str, **options: Any) -> Tagging: ...
 
     @overload
-    def tag(self, lines: Iterable[str], **options: Any) -> list[Tagging]: ...
+    def tag(self, lines: Lines, **options: Any) -> list[Tagging]: ...
 
     def tag(
-        self, lines: str | Iterable[str], *, ensemble: Sequence[Model] = (), **options: Any
+        self, lines: str | Lines, *, ensemble: Sequence[Model] = (), **options: Any
     ) -> Tagging | list[Tagging]:
         """A label for each whitespace-separated token of one line or several."""
         one = isinstance(lines, str)

@@ -39,7 +39,7 @@ def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     return repr(value) if isinstance(value, float) else str(value)
 
 
@@ -133,7 +133,7 @@ class _Bar:
         self.bar: Any = None
         self.done = 0
         try:
-            from tqdm.auto import tqdm  # type: ignore[import,import-not-found,import-untyped,unused-ignore]
+            from tqdm.auto import tqdm
 
             self.make: Any = tqdm
         except ImportError:

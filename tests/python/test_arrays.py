@@ -17,7 +17,9 @@ def test_outputs_share_memory_with_numpy_and_memoryview() -> None:
     a = attend.Array([[1, 2, 3], [4, 5, 6]])
     n = np.asarray(a)
     n[1, 2] = 7
-    assert a[1, 2] == 7 and memoryview(a)[1, 2] == 7
+    box: Any = a
+    view: Any = memoryview(box)
+    assert a[1, 2] == 7 and view[1, 2] == 7
     assert np.shares_memory(n, np.from_dlpack(a)) and a.strides == (12, 4)
 
 
@@ -34,11 +36,13 @@ def test_memory_lives_as_long_as_a_view() -> None:
 def test_parts_are_views_with_python_rules() -> None:
     n = np.arange(24.0).reshape(2, 3, 4)
     a = attend.Array(n, dtype="float64")
-    for key in (1, -1, (0, 2), (slice(None), 1), (slice(None, None, -1), slice(1, 3)),
-                (slice(5, 9),), (1, slice(2, 0, -1), slice(None, None, 2))):
+    keys: Any = (1, -1, (0, 2), (slice(None), 1), (slice(None, None, -1), slice(1, 3)),
+                (slice(5, 9),), (1, slice(2, 0, -1), slice(None, None, 2)))
+    for key in keys:
         np.testing.assert_array_equal(a[key], n[key])
     assert a[1, 2, 3] == 23.0 and len(a) == 2 and [len(row) for row in a] == [3, 3]
-    for wrong in (2, -3, (0, 0, 9), (0, 0, 0, 0)):
+    outside: Any = (2, -3, (0, 0, 9), (0, 0, 0, 0))
+    for wrong in outside:
         with pytest.raises(IndexError):
             a[wrong]
     with pytest.raises(TypeError):
@@ -57,12 +61,13 @@ def test_dtypes_keep_their_names(dtype: str) -> None:
 def test_strides_need_no_copy() -> None:
     base = np.random.default_rng(1).normal(size=(2, 12, 3, 8)).astype("f")
     plain = attend.attention(base, base, base)
-    for view, back in (
+    views: Any = (
         (base[:, ::-1], lambda o: o[:, ::-1]),
         (np.asfortranarray(base), lambda o: o),
         (np.broadcast_to(base[:1], base.shape), None),
         (np.repeat(base, 2, axis=3)[..., ::2], lambda o: o),
-    ):
+    )
+    for view, back in views:
         got = np.asarray(attend.attention(view, view, view))
         if back:
             np.testing.assert_allclose(back(got), plain, atol=1e-6)
@@ -144,8 +149,9 @@ def test_dlpack_of_another_device_or_a_copy_is_refused() -> None:
 
 def test_bfloat16_has_no_buffer_but_dlpack() -> None:
     a = attend.Array([1.0, 2.0], dtype="bfloat16")
+    box: Any = a
     with pytest.raises(BufferError, match="bfloat16"):
-        memoryview(a)
+        memoryview(box)
     assert attend.Array(a).tolist() == [1.0, 2.0]
 
 

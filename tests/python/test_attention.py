@@ -7,10 +7,9 @@ from typing import Any
 
 import attend
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-Numbers = npt.NDArray[np.float64]
+Numbers = Any  # arrays of float64
 B, T, S, H, K, M, A = 2, 5, 7, 2, 4, 3, 6
 SCORES = ["dot", "scaled", "general", "additive", "concat", "gaussian", "cosine", "location"]
 NORMALIZERS = ["softmax", "mean", "sparsemax", "entmax", "sigmoid", "sum", "none"]
@@ -85,7 +84,7 @@ def normalized(normalizer: str, row: Numbers) -> Numbers:
     return row / row.sum() if normalizer == "sum" else row
 
 
-def weights_of(normalizer: str, scores: Numbers, allowed: npt.NDArray[np.bool_]) -> Numbers:
+def weights_of(normalizer: str, scores: Numbers, allowed: Numbers) -> Numbers:
     out = np.zeros_like(scores)
     allowed = np.broadcast_to(allowed, scores.shape)
     for index in np.ndindex(scores.shape[:-1]):
@@ -111,15 +110,15 @@ def test_every_score_and_normalizer_is_its_formula(score: str, normalizer: str) 
     # Float runs on the kernels. Inputs are rounded, then each of at most K + A + S terms of size
     # about 1; the scores amplify that by their own size, the normalizers by at most S.
     low = {name: value.astype("f") for name, value in p.items()}
-    args = [x.astype("f") for x in (q, k, v)]
-    output, weights = attend.attention(*args, return_weights=True, **options, **low)
-    bound = 4 * (K + A + S) * S * np.finfo("f").eps
+    q, k, v = (x.astype("f") for x in (q, k, v))
+    output, weights = attend.attention(q, k, v, return_weights=True, **options, **low)
+    bound = float(4 * (K + A + S) * S * np.finfo("f").eps)
     assert output.dtype == "float32"
     np.testing.assert_allclose(weights, expected, atol=bound, rtol=bound)
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_gradients_are_those_of_finite_differences(score: str) -> None:
+def test_gradients_are_those_of_finite_differences(score: Any) -> None:
     q, k, v = random(B, T, H, K), random(B, S, H, K, seed=2), random(B, S, H, M, seed=3)
     bias, seed_grad = random(1, H, T, S, seed=4), random(B, T, H, M, seed=5)
     inputs = {"query": q, "key": k, "value": v, "bias": bias, **parameters(score)}
@@ -259,7 +258,7 @@ def test_matmul_is_the_product() -> None:
     a, b, bias = random(3, 4, 5).astype("f"), random(5, 6).astype("f"), random(6).astype("f")
     expected = np.maximum(a.astype(float) @ b + bias, 0)
     got = attend.matmul(a, b, bias=bias, activation="relu")
-    np.testing.assert_allclose(got, expected, atol=8 * np.finfo("f").eps * 5)
+    np.testing.assert_allclose(got, expected, atol=float(8 * np.finfo("f").eps * 5))
     packed = attend.PackedWeights(b)
     assert packed.shape == (5, 6)
     np.testing.assert_array_equal(attend.matmul(a, packed, bias=bias, activation="relu"), got)

@@ -13,7 +13,7 @@ Q = np.ones((2, 5, 2, 4), "f")
 READ_ONLY = Q.copy()
 READ_ONLY.flags.writeable = False
 ODD = np.zeros((5, 9), np.uint8)[:, 1:].view("f")
-HALF_STEP = np.ndarray((5, 4), "f", bytes(100), strides=(18, 4))
+HALF_STEP: Any = np.ndarray((5, 4), "f", bytes(100), strides=(18, 4))
 
 CASES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"query": 3}, TypeError, "^query: expected an array"),
@@ -79,7 +79,7 @@ def test_missing_and_surplus_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match="lacks its argument 'value'"):
         attend.attention(Q, Q)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="takes 3 positional"):
-        attend.attention(Q, Q, Q, Q)  # type: ignore[call-arg]
+        attend.attention(Q, Q, Q, Q)  # type: ignore[misc]
     with pytest.raises(TypeError, match="two values of 'query'"):
         attend.attention(Q, Q, Q, query=Q)  # type: ignore[misc]
 

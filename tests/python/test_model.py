@@ -84,7 +84,9 @@ def test_decoding_options_reach_the_search(model: attend.Model) -> None:
     assert len(model.generate("abcd", max_output_length=1).target_tokens) == 1
     assert model.generate("abcd", prefixes=["dc"]).text.startswith("dc")
     assert model.generate([]) == []
-    for wrong, message in (({"bean": 2}, "unknown option 'bean'"), ({"beam": "x"}, "beam")):
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"bean": 2}, "unknown option 'bean'"), ({"beam": "x"}, "beam")]
+    for wrong, message in bad:
         with pytest.raises(TypeError, match=message):
             model.generate("a", **wrong)
     with pytest.raises(attend.Error):
@@ -254,7 +256,8 @@ def test_a_session_follows_the_search(model: attend.Model) -> None:
     session = model.session(attention=True, hidden_states=True)
     session.start(["abcd"])
     assert session.source_tokens() == ["a", "b", "c", "d"]
-    token, tokens, total = session.start_token, [], 0.0
+    tokens: list[int] = []
+    token, total = session.start_token, 0.0
     while token != session.end_token and len(tokens) < 30:
         step = session.step([token])
         row = step.log_probs[0].numpy()
@@ -272,7 +275,8 @@ def test_a_session_follows_the_search(model: attend.Model) -> None:
     forked = session.step([session.start_token] * 3, order=[0, 1, 1])
     assert forked.log_probs.shape[0] == 3
     np.testing.assert_array_equal(forked.log_probs[1], forked.log_probs[2])
-    for wrong in ([10**6], [-1], []):
+    refused: list[list[int]] = [[10**6], [-1], []]
+    for wrong in refused:
         with pytest.raises(attend.Error):
             session.step(wrong)
     with pytest.raises(IndexError):
@@ -410,5 +414,5 @@ def test_the_program_is_a_module() -> None:
                               text=True, env={**os.environ, "LD_PRELOAD": ""})
 
     version = run("--version")
-    assert version.returncode == 0 and attend.__version__ in version.stdout  # type: ignore[attr-defined]
+    assert version.returncode == 0 and attend.__version__ in version.stdout
     assert run("nothing").returncode == 2

@@ -61,7 +61,7 @@ def test_maps_show_themselves() -> None:
         attend.AttentionMap([[1.0]]).svg()
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("h*.att")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("h*.att")), ids=lambda path: str(path.name))
 def test_the_handouts_hold(path: pathlib.Path) -> None:
     sheet = attend.Sheet(path)
     sheet.check()

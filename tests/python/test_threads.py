@@ -121,4 +121,4 @@ def test_a_signal_handler_may_call_the_library() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert len(results) == 2 and results[0] == results[1]
+    assert len(results) >= 2 and len(set(results)) == 1

@@ -29,7 +29,7 @@ class _Attention(torch.autograd.Function):
     def forward(ctx: Any, options: dict[str, Any], weights: bool, *tensors: Any) -> Any:
         given = {n: t.detach() for n, t in zip(_NAMES, tensors) if t is not None}
         # The reference, which runs for double, computes the forward again in the backward.
-        returns = ["log_sum_exp"] + (["weights"] if weights else [])
+        returns: list[Any] = ["log_sum_exp"] + (["weights"] if weights else [])
         output, lse, *rest = _core.attention(**given, **options, returns=returns)
         output, lse = torch.from_dlpack(output), torch.from_dlpack(lse)
         ctx.save_for_backward(output, lse, *tensors)
@@ -41,7 +41,7 @@ class _Attention(torch.autograd.Function):
         return output, shown
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[misc,untyped-decorator,unused-ignore]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any, *unused: Any) -> Any:
         output, lse, *tensors = ctx.saved_tensors
         needed = dict(zip(_NAMES, ctx.needs_input_grad[2:]))

@@ -21,6 +21,18 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _results.append(f"{word} {len(_results) + 1} - {name}{skip}")
 
 
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """A file that is skipped as a whole: a library is not installed."""
+    if report.skipped and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        _results.append(f"ok {len(_results) + 1} - {report.nodeid} # SKIP {reason}")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and _results:
+        session.exitstatus = pytest.ExitCode.OK
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.ensure_newline()
     for line in _results:

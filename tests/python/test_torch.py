@@ -25,7 +25,7 @@ PARAMETERS: dict[str, dict[str, tuple[int, ...]]] = {
 
 def inputs(score: str, dtype: Any) -> tuple[list[str], list[Any]]:
     generator = torch.Generator().manual_seed(3)
-    shapes = {"query": (1, T, H, K), "key": (1, S, H, K), "value": (1, S, H, M),
+    shapes: dict[str, tuple[int, ...]] = {"query": (1, T, H, K), "key": (1, S, H, K), "value": (1, S, H, M),
               "bias": (1, H, T, S), **PARAMETERS.get(score, {})}
     tensors = [torch.randn(shape, generator=generator, dtype=torch.float64) * 0.5
                for shape in shapes.values()]
@@ -124,7 +124,7 @@ def test_read_only_parameters_are_copied_or_refused() -> None:
 def test_a_small_transformer_trains() -> None:
     torch.manual_seed(1)
 
-    class Block(torch.nn.Module):  # type: ignore[misc,unused-ignore]
+    class Block(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.embed = torch.nn.Embedding(8, 16)

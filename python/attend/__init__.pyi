@@ -29,4 +29,4 @@ from attend._train import settings as settings
 from attend._train import train as train
 
 __version__: str
-__all__: list[str]
+

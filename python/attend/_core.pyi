@@ -1,5 +1,5 @@
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from attend._types import Activation, ArrayLike, DType, Layout, Normalizer, Score
 
@@ -15,7 +15,7 @@ class Error(ValueError):
 class FileError(Error, OSError): ...
 class UnsupportedError(Error, NotImplementedError): ...
 
-_Index = int | slice
+_Index: TypeAlias = int | slice
 
 class Array:
     def __init__(self, data: Any, dtype: DType = "float32") -> None: ...
@@ -49,7 +49,7 @@ class Array:
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
-_Result = Literal["scores", "weights", "log_sum_exp", "key_totals", "entropy"]
+_Result: TypeAlias = Literal["scores", "weights", "log_sum_exp", "key_totals", "entropy"]
 
 # The result is an Array, or a tuple where return_weights or returns asks for more.
 def attention(
@@ -128,8 +128,8 @@ def threads(count: int = ..., /) -> int: ...
 def cpu_name() -> str: ...
 
 # The rest is for the modules of the package alone: library objects are capsules.
-_Handle = Any
-_Options = dict[str, Any]
+_Handle: TypeAlias = Any
+_Options: TypeAlias = dict[str, Any]
 
 def zeros(shape: Sequence[int], dtype: DType) -> Array: ...
 def matmul(

@@ -6,8 +6,8 @@ import json
 import os
 import queue
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generator, Literal, overload
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, overload
 
 from attend import _core
 from attend._core import Array

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 
-
 def endless() -> None:
     q = np.ones((1, 30000, 4, 64))
     attend.attention(q, q, q)

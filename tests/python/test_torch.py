@@ -9,7 +9,7 @@ import attend
 import pytest
 
 torch: Any = pytest.importorskip("torch")
-import attend.torch  # noqa: E402
+import attend.torch
 
 F = torch.nn.functional
 H, T, S, K, M, A = 2, 4, 5, 3, 2, 3

@@ -471,6 +471,25 @@ static PyObject *array_numpy(PyObject *self, PyObject *unused)
     return call_module("numpy", "asarray", self);
 }
 
+/* __array__(dtype=None, copy=None): NumPy takes the buffer where it can; this is for those who ask
+ * by name. */
+static PyObject *array_array(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "dtype", "copy", NULL };
+    PyObject *dtype = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:__array__", names, &dtype, &copy))
+        return NULL;
+    PyObject *out = array_numpy(self, NULL);
+    const char *method = dtype != Py_None ? "astype" : copy == Py_True ? "copy" : NULL;
+    if (out && method) {
+        PyObject *made = dtype != Py_None ? PyObject_CallMethod(out, method, "O", dtype)
+                                          : PyObject_CallMethod(out, method, NULL);
+        Py_DECREF(out);
+        out = made;
+    }
+    return out;
+}
+
 static PyObject *array_torch(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -503,6 +522,7 @@ static PyMethodDef array_methods[] = {
     { "tolist", array_tolist, METH_NOARGS, "The elements as nested lists of float." },
     { "numpy", array_numpy, METH_NOARGS, "The same memory as a numpy.ndarray." },
     { "torch", array_torch, METH_NOARGS, "The same memory as a torch.Tensor." },
+    { "__array__", CORE_FAST(array_array), METH_VARARGS | METH_KEYWORDS, "A numpy.ndarray." },
     { "__dlpack__", CORE_FAST(core_array_dlpack), METH_FASTCALL | METH_KEYWORDS,
       "The memory as a DLPack capsule." },
     { "__dlpack_device__", dlpack_device, METH_NOARGS, "The CPU." },

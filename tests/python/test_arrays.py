@@ -23,6 +23,14 @@ def test_outputs_share_memory_with_numpy_and_memoryview() -> None:
     assert np.shares_memory(n, np.from_dlpack(a)) and a.strides == (12, 4)
 
 
+def test_array_converts_on_request() -> None:
+    a = attend.Array([1, 2])
+    assert a.__array__("float64").dtype == np.float64
+    copy = a.__array__(copy=True)
+    copy[0] = 9
+    assert a[0] == 1 and np.shares_memory(a.__array__(), np.asarray(a))
+
+
 def test_memory_lives_as_long_as_a_view() -> None:
     n = np.asarray(attend.Array(np.full((1000, 1000), 3.0)))[10:]
     part = attend.Array(np.full((50, 50), 4.0))[3]

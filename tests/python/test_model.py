@@ -257,8 +257,10 @@ def test_a_session_follows_the_search(model: attend.Model) -> None:
     assert session.source_tokens() == ["a", "b", "c", "d"]
     tokens: list[int] = []
     token, total = session.start_token, 0.0
+    step = session.step([token])
     while token != session.end_token and len(tokens) < 30:
-        step = session.step([token])
+        if tokens:
+            step = session.step([token])
         row = step.log_probs[0].numpy()
         token = int(row.argmax())
         total += float(row[token])

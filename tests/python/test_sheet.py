@@ -101,3 +101,13 @@ def test_the_cell_magic_returns_a_sheet() -> None:
     kind, function = registered["attend"]
     assert kind == "line_cell"
     assert function("", "expect 1 = 2").failures and function("a = 1 + 1").checks == 0
+
+
+def test_a_map_is_plotted_where_matplotlib_is_installed() -> None:
+    matplotlib: Any = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    map = attend.AttentionMap([[[0.9, 0.1]]], query_labels=["q"], key_labels=["a", "b"], title="t")
+    axes = map.plot()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "b"]
+    assert axes.get_title() == "t" and axes.get_xlabel() == "key"
+    assert map.plot(axes) is axes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import pathlib
 import subprocess
 import sys
@@ -16,6 +17,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 @pytest.mark.parametrize("page", ["docs/python.md", "README.md"])
 def test_the_cells_run(page: str, tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+    if os.environ.get("ATTEND_TEST_SANITIZE"):
+        pytest.skip("trains for minutes under AddressSanitizer")
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text()
     cells = [part.partition("```")[0] for part in text.split("```python\n")[1:]]

@@ -214,7 +214,7 @@ int64_t *core_integers(PyObject *value, const char *name, size_t *count)
     return out;
 }
 
-bool core_lines_get(core_lines *out, PyObject *value, const char *name)
+static bool lines_get(core_lines *out, PyObject *value, const char *name, bool gaps)
 {
     *out = (core_lines){ 0 };
     if (PyUnicode_Check(value)) {
@@ -230,8 +230,9 @@ bool core_lines_get(core_lines *out, PyObject *value, const char *name)
         PyErr_NoMemory();
     for (size_t i = 0; out->lines && i < out->count; i++) {
         PyObject *item = PyTuple_GetItem(out->owner, (Py_ssize_t)i);
-        out->lines[i] = item == Py_None ? NULL : core_text(item, name, NULL);
-        if (!out->lines[i] && item != Py_None) {
+        bool gap = gaps && item == Py_None;
+        out->lines[i] = gap ? NULL : core_text(item, name, NULL);
+        if (!out->lines[i] && !gap) {
             core_lines_free(out);
             return false;
         }
@@ -239,6 +240,16 @@ bool core_lines_get(core_lines *out, PyObject *value, const char *name)
     if (!out->lines)
         core_lines_free(out);
     return out->lines;
+}
+
+bool core_lines_get(core_lines *out, PyObject *value, const char *name)
+{
+    return lines_get(out, value, name, false);
+}
+
+bool core_lines_get_gaps(core_lines *out, PyObject *value, const char *name)
+{
+    return lines_get(out, value, name, true);
 }
 
 void core_lines_free(core_lines *lines)

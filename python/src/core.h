@@ -79,6 +79,8 @@ typedef struct core_lines {
 } core_lines;
 
 bool core_lines_get(core_lines *out, PyObject *value, const char *name);
+/* The same, where None becomes NULL. */
+bool core_lines_get_gaps(core_lines *out, PyObject *value, const char *name);
 void core_lines_free(core_lines *lines);
 
 /* ---- capsules (arguments.c) */

@@ -104,11 +104,6 @@ static bool optional_lines(core_lines *out, PyObject *value, const char *name, s
         return true;
     if (!core_lines_get(out, value, name))
         return false;
-    for (size_t i = 0; i < out->count; i++)
-        if (!out->lines[i]) {
-            core_bad_input(name, "expected a str in line %zu, found None", i + 1);
-            return false;
-        }
     if (out->count == count)
         return true;
     core_bad_input(name, "expected %zu lines, found %zu", count, out->count);

@@ -52,11 +52,6 @@ static bool texts_get(texts *t, PyObject *hypotheses, PyObject *references)
 {
     if (!core_lines_get(&t->hypotheses, hypotheses, "hypotheses"))
         return false;
-    for (size_t i = 0; i < t->hypotheses.count; i++)
-        if (!t->hypotheses.lines[i]) {
-            core_bad_input("hypotheses", "expected a str in line %zu, found None", i + 1);
-            return false;
-        }
     t->count = (size_t)PyTuple_Size(references);
     t->references = PyMem_Calloc(t->count + 1, sizeof *t->references);
     t->lists = PyMem_Calloc(t->count + 1, sizeof *t->lists);
@@ -66,7 +61,7 @@ static bool texts_get(texts *t, PyObject *hypotheses, PyObject *references)
     }
     for (size_t i = 0; i < t->count; i++) {
         core_lines *set = &t->references[i];
-        if (!core_lines_get(set, PyTuple_GetItem(references, (Py_ssize_t)i), "references"))
+        if (!core_lines_get_gaps(set, PyTuple_GetItem(references, (Py_ssize_t)i), "references"))
             return false;
         if (set->count != t->hypotheses.count) {
             core_bad_input("references", "expected %zu lines, as hypotheses has, found %zu",

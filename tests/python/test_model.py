@@ -347,6 +347,19 @@ def test_a_session_or_run_in_two_threads_is_refused_or_serialized() -> None:
     assert refused and "one thread at a time" in str(refused[0])
 
 
+def test_none_is_no_line(model: attend.Model, classifier: attend.Model) -> None:
+    none: Any = [None]
+    for call in (model.generate, classifier.classify, model.session().start):
+        with pytest.raises(TypeError, match="expected a str"):
+            call(none)
+    with pytest.raises(TypeError, match="targets: expected a str"):
+        model.generate(["a"], targets=none)
+    with pytest.raises(TypeError, match="hypotheses: expected a str"):
+        attend.metrics.bleu(none, ["a"])
+    with pytest.raises(attend.Error):
+        attend.metrics.bleu(["a"], [none])
+
+
 def test_bad_files_are_named(tmp_path: pathlib.Path) -> None:
     with pytest.raises(FileNotFoundError):
         attend.Model.load(tmp_path / "missing")

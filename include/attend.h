@@ -1656,6 +1656,12 @@ ATT_API const att_validation *att_training_best(const att_training *training);
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
 
+/* The data of a task that generates it (reverse, copy, sort, shapes), for training or validation:
+ * appends source<TAB>target lines; for shapes image<TAB>caption lines, and *images (may be NULL)
+ * becomes a new float [images,rows,columns,3] of red, green and blue from 0 to 1. */
+ATT_API att_status att_synthetic_data(att_string *lines, att_tensor *images,
+                                      const att_settings *settings, bool valid, att_error *err);
+
 /* A search for settings around the given ones, by successive halving: as many tries as the setting
  * `try` says train for a part of the steps, the better half of them goes on for twice as many, and
  * so on until the best alone has trained to its end. The first try has the given settings; those

@@ -497,6 +497,13 @@ ATT_API att_status att_sheet_render(att_string *out, const att_sheet *sheet,
 ATT_API att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, size_t count,
                                      const att_render_options *options, att_error *err);
 
+/* Appends a Python program that computes the same in double precision, with NumPy or PyTorch alone,
+ * and asserts the same claims. Files that the sheet reads are searched in the folder of the
+ * program, or in the folder that is its first argument. */
+typedef enum att_export_language { ATT_EXPORT_NUMPY, ATT_EXPORT_PYTORCH } att_export_language;
+ATT_API att_status att_sheet_export(att_string *out, const att_sheet *sheet,
+                                    att_export_language language, att_error *err);
+
 /* An attention map: one panel per head, queries down, keys across. Text and SVG; in SVG each cell
  * is a rect that carries its query, key and value, except where `flat` is set. */
 typedef struct att_map {

@@ -216,6 +216,9 @@ static eval_function *const evaluators[] = {
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)
 {
     att_status status = evaluators[node->kind](scope, node, out);
+    if (status == ATT_OK)
+        ((att_expr *)node)->matrix =
+            out->matrix; /* nodes are not constant until the sheet is run */
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
     scope->arena->limit_reached = false;

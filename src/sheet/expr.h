@@ -48,7 +48,8 @@ typedef struct att_expr {
     att_expr_op op;
     double number;
     const char *text;
-    const struct att_matrix *matrix;
+    const struct att_matrix *matrix; /* ATT_EXPR_CONSTANT: the value; else the value that the node
+                                        had when it was last evaluated, or NULL */
     struct att_expr **child;
     size_t children;
     int height; /* height of the tree; the parser limits it, so recursion is safe */

@@ -55,6 +55,7 @@ typedef struct att_check {
                               ATT_RULE_ERROR */
     const char *file;      /* comparison: the file, else NULL */
     const char *array;     /* comparison: name of the array if given, else NULL */
+    const att_expr *load;  /* comparison: file, array and indices, as ATT_EXPR_LOAD; else NULL */
     att_rule rule;
     double tolerance;           /* ATT_RULE_WITHIN, ATT_RULE_PERCENT, ATT_RULE_DEFAULT */
     int digits;                 /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */

@@ -33,6 +33,7 @@ typedef struct settings {
     const char *target;
     int part; /* att_attention_block; -1: not given */
     long layer;
+    int language; /* att_export_language; -1: no program, but a document */
 } settings;
 
 const char explain_details[] =
@@ -45,10 +46,16 @@ const char explain_details[] =
     "standard error, and the exit code is 1.\n"
     "\n"
     "With --input, the operand is a model, and one of its attention heads is explained on that "
-    "line: from the embeddings, or the output of the layers before, to the output of the head.\n";
+    "line: from the embeddings, or the output of the layers before, to the output of the head.\n"
+    "\n"
+    "With --export, the output is a Python program that needs NumPy or PyTorch alone, computes the "
+    "same values and asserts the same claims.\n";
 
 /* In the order of att_attention_block. */
 static const char *const part_choices[] = { "encoder", "decoder", "cross", NULL };
+
+/* In the order of att_export_language. */
+static const char *const language_choices[] = { "numpy", "pytorch", NULL };
 
 /* X(word of --format, file extension, format); the first is the default. */
 #define FORMATS(X)                                                                                 \
@@ -74,6 +81,9 @@ const option explain_options[] = {
     ROW("format", 'f', CHOICE, format, "NAME",
         "output format: text (default), md, latex, html or json", .choices = format_choices),
     ROW("output", 'o', STRING, output, "FILE", "output file; if a folder, one document per sheet"),
+    ROW("export", 0, CHOICE, language, "NAME",
+        "write a Python program instead: numpy or pytorch; if -o is a folder, one per sheet",
+        .choices = language_choices),
     ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 4)", .min = 0,
         .max = 17),
     ROW("only", 0, STRING, only, "NAME", "show only this result, for example a or a.weights"),
@@ -115,6 +125,10 @@ static const char *conflict(const settings *set)
     bool head_only = set->head && !set->input; /* with --input it chooses the head */
     if (set->quiet && (set->format >= 0 || set->output || set->only || set->row || head_only))
         return "--quiet prints no document; --format, --output, --only, --row and --head need one";
+    if (set->language >= 0 && (set->format >= 0 || set->quiet || set->only || set->row ||
+                               head_only || set->digits >= 0 || set->ascii))
+        return "--export writes a program; --format, --quiet, --only, --row, --head, --digits and "
+               "--ascii are for documents";
     if (set->ascii && !text)
         return "--ascii needs the text format";
     if (!set->input && (set->target || set->part >= 0 || set->layer))
@@ -175,21 +189,30 @@ static att_status document_path(att_string *out, const char *folder, const char 
                                               { 0 } });
 }
 
+/* The document of one sheet, or its program. */
+static att_status make_document(att_string *out, const att_sheet *sheet, const settings *set,
+                                att_error *err)
+{
+    att_render_options options = render_options(set);
+    if (set->language >= 0)
+        return att_sheet_export(out, sheet, (att_export_language)set->language, err);
+    return att_sheet_render(out, sheet, &options, err);
+}
+
 /* One document per sheet, in the folder of --output. */
 static att_status make_folder(output_list *files, const sheet_list *sheets, const settings *set,
                               att_error *err)
 {
-    att_render_options options = render_options(set);
+    const char *extension = set->language >= 0 ? ".py" : chosen_format(set)->extension;
     for (size_t i = 0; i < sheets->count; i++) {
         att_string path = { 0 };
         output_file *file = NULL;
-        if (document_path(&path, set->output, sheets->names[i], chosen_format(set)->extension) ==
-            ATT_OK)
-            file = output_add(files, path.data, "document");
+        if (document_path(&path, set->output, sheets->names[i], extension) == ATT_OK)
+            file = output_add(files, path.data, set->language >= 0 ? "program" : "document");
         att_string_free(&path);
         if (!file)
             return error_memory(err);
-        att_status status = att_sheet_render(&file->bytes, sheets->sheets[i], &options, err);
+        att_status status = make_document(&file->bytes, sheets->sheets[i], set, err);
         if (status != ATT_OK)
             return status;
     }
@@ -206,15 +229,20 @@ static att_status make_documents(att_string *out, output_list *files, const shee
         return status;
     if (folder)
         return make_folder(files, sheets, set, err);
-    att_render_options options = render_options(set);
+    if (set->language >= 0 && sheets->count > 1)
+        return error_set(err, ATT_BAD_INPUT, "",
+                         "--export of several sheets writes a program for each: expected a folder "
+                         "as --output");
     if (set->output) {
-        output_file *file = output_add(files, set->output, "document");
+        output_file *file =
+            output_add(files, set->output, set->language >= 0 ? "program" : "document");
         if (!file)
             return error_memory(err);
         out = &file->bytes;
     }
     if (sheets->count == 1)
-        return att_sheet_render(out, sheets->sheets[0], &options, err);
+        return make_document(out, sheets->sheets[0], set, err);
+    att_render_options options = render_options(set);
     return att_sheets_render(out, (const att_sheet *const *)sheets->sheets, sheets->count, &options,
                              err);
 }
@@ -320,7 +348,7 @@ static exit_code explain(const settings *set, char *const *names, int count)
 
 exit_code explain_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .format = -1, .digits = -1, .color = COLOR_AUTO, .part = -1 };
+    settings set = { .format = -1, .digits = -1, .color = COLOR_AUTO, .part = -1, .language = -1 };
     int operands = 0;
     exit_code code;
     if (!options_parse(&code, verb, count, args, &set, &operands))

@@ -32,7 +32,7 @@ static const struct language {
 
 void att_export_refuse(att_exporter *exporter, const char *format, ...)
 {
-    if (exporter->status != ATT_OK)
+    if (exporter->status != ATT_OK || exporter->out.status != ATT_OK)
         return;
     char message[256];
     va_list args;
@@ -40,7 +40,7 @@ void att_export_refuse(att_exporter *exporter, const char *format, ...)
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     exporter->status = att_fail_at(exporter->err, ATT_BAD_INPUT, exporter->sheet->name,
-                                   exporter->line, 0, NULL, "%s: line %d", message, exporter->line);
+                                   exporter->line, 0, NULL, "%s", message);
 }
 
 void att_export_no_memory(att_exporter *exporter)
@@ -62,6 +62,14 @@ static ptrdiff_t find_definition(att_export_language language, const char *name,
 bool att_export_is_defined(att_export_language language, const char *name)
 {
     return find_definition(language, name, strlen(name)) >= 0;
+}
+
+bool att_export_is_used(att_export_language language, const char *name)
+{
+    for (size_t i = 0; builtins[i]; i++)
+        if (strcmp(builtins[i], name) == 0)
+            return true;
+    return att_export_is_defined(language, name);
 }
 
 /* Marks a definition and all that it needs. */
@@ -190,19 +198,17 @@ static void put_value(att_exporter *exporter, const att_trace_step *step)
         put_show(exporter, step);
         return;
     }
-    /* The right side is written first: it may use the value that the name had before. */
     att_export_type type = att_export_type_of(exporter, step->formula);
     const att_export_name *before = att_export_find(exporter, step->name);
     att_export_type old = before ? before->type : type;
+    exporter->pending = before ? NULL : step->name;
     att_put(&exporter->out, att_export_assign(exporter, step->name, old));
     att_put(&exporter->out, " = ");
-    if (!before && step->formula->kind == ATT_EXPR_NAME &&
-        strcmp(step->formula->text, step->name) == 0)
-        att_export_refuse(exporter, "a name that hides a constant cannot be exported yet");
-    else if (type.kind == ATT_EXPORT_MATRIX)
+    if (type.kind == ATT_EXPORT_MATRIX)
         att_export_scalar(exporter, step->formula);
     else
         att_export_value(exporter, step->formula);
+    exporter->pending = NULL;
     att_export_assign(exporter, step->name, type);
     end_statement(exporter, step);
     put_label_comments(exporter, step);

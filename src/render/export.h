@@ -38,10 +38,11 @@ typedef struct att_exporter {
     att_export_name *values;      /* in the order of their first assignment */
     size_t value_count;
     size_t value_capacity;
-    bool used[256]; /* the definitions that the program uses */
-    bool checked;   /* inside `expect error`: every rule of the sheet must be enforced */
-    size_t claims;  /* written so far */
-    int line;       /* of the current statement, for errors */
+    const char *pending; /* the name that is being assigned for the first time: pi = 2 * pi */
+    bool used[256];      /* the definitions that the program uses */
+    bool checked;        /* inside `expect error`: every rule of the sheet must be enforced */
+    size_t claims;       /* written so far */
+    int line;            /* of the current statement, for errors */
     att_status status;
     att_error *err;
 } att_exporter;
@@ -58,6 +59,9 @@ void att_export_use(att_exporter *exporter, const char *name);
 
 /* Whether the runtime of the language defines the name. */
 bool att_export_is_defined(att_export_language language, const char *name);
+
+/* Whether the runtime defines the name, or uses it as a builtin of Python. */
+bool att_export_is_used(att_export_language language, const char *name);
 
 /* ---- export_names.c */
 

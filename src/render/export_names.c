@@ -9,95 +9,13 @@
 
 /* ---- Identifiers */
 
-/* Words that a variable must not hide: keywords, and builtins that the definitions use. */
-static const char *const reserved[] = {
-    "False",
-    "None",
-    "True",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-    "match",
-    "case",
-    "type",
-    "abs",
-    "any",
-    "all",
-    "bool",
-    "dict",
-    "dir",
-    "enumerate",
-    "eval",
-    "exec",
-    "float",
-    "format",
-    "getattr",
-    "globals",
-    "hash",
-    "id",
-    "input",
-    "int",
-    "iter",
-    "isinstance",
-    "len",
-    "list",
-    "map",
-    "max",
-    "min",
-    "next",
-    "object",
-    "open",
-    "ord",
-    "pow",
-    "print",
-    "range",
-    "repr",
-    "round",
-    "set",
-    "slice",
-    "sorted",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "vars",
-    "zip",
-    "SHEET",
-    "ArithmeticError",
-    "AssertionError",
-    "AttributeError",
-    "LookupError",
-    "TypeError",
-    "ValueError",
+/* Words that a variable must not be, besides those that the definitions use. */
+static const char *const keywords[] = {
+    "False", "None",     "True",  "and",    "as",      "assert", "async",  "await",   "break",
+    "class", "continue", "def",   "del",    "elif",    "else",   "except", "finally", "for",
+    "from",  "global",   "if",    "import", "in",      "is",     "lambda", "match",   "nonlocal",
+    "not",   "or",       "pass",  "raise",  "return",  "try",    "type",   "while",   "with",
+    "yield", "case",     "print", "SHEET",  "getattr",
 };
 
 /* Letters that Python accepts in an identifier and leaves as they are. Python normalizes
@@ -125,10 +43,10 @@ static bool is_plain(uint32_t code)
 
 static bool is_taken(const att_exporter *exporter, const char *identifier)
 {
-    for (size_t i = 0; i < ATT_COUNT(reserved); i++)
-        if (strcmp(reserved[i], identifier) == 0)
+    for (size_t i = 0; i < ATT_COUNT(keywords); i++)
+        if (strcmp(keywords[i], identifier) == 0)
             return true;
-    return att_export_is_defined(exporter->language, identifier) ||
+    return att_export_is_used(exporter->language, identifier) ||
            att_symbol_table_get(&exporter->identifiers, identifier);
 }
 
@@ -168,7 +86,8 @@ static const char *make_identifier(att_exporter *exporter, const char *name)
 const att_export_name *att_export_find(const att_exporter *exporter, const char *name)
 {
     const att_symbol *row = att_symbol_table_get(&exporter->names, name);
-    return row ? &exporter->values[row->step] : NULL;
+    bool pending = exporter->pending && strcmp(exporter->pending, name) == 0;
+    return row && !pending ? &exporter->values[row->step] : NULL;
 }
 
 const char *att_export_assign(att_exporter *exporter, const char *name, att_export_type type)
@@ -181,16 +100,16 @@ const char *att_export_assign(att_exporter *exporter, const char *name, att_expo
     }
     const char *identifier = make_identifier(exporter, name);
     void *values = exporter->values;
-    if (!identifier ||
-        !att_arena_array_grow(&exporter->arena, &values, &exporter->value_capacity,
-                              exporter->value_count, sizeof *exporter->values) ||
+    bool grown = att_arena_array_grow(&exporter->arena, &values, &exporter->value_capacity,
+                                      exporter->value_count, sizeof *exporter->values);
+    exporter->values = values;
+    if (!identifier || !grown ||
         !att_symbol_table_set(&exporter->identifiers, &exporter->arena, identifier, &none, 0) ||
         !att_symbol_table_set(&exporter->names, &exporter->arena, name, &none,
                               exporter->value_count)) {
         att_export_no_memory(exporter);
         return "";
     }
-    exporter->values = values;
     exporter->values[exporter->value_count++] = (att_export_name){ name, identifier, type };
     return identifier;
 }

@@ -33,9 +33,8 @@ def require(condition, message):
 
 def matrix(x):
     """A number, or a matrix itself, as a 2-D array."""
-    x = np.atleast_2d(np.asarray(x, dtype=np.float64))
-    require(x.ndim == 2, "expected a matrix, found a list")
-    return x
+    require(not isinstance(x, list), "expected a matrix, found a list")
+    return np.atleast_2d(np.asarray(x, dtype=np.float64))
 
 
 def not_empty(x):
@@ -287,7 +286,7 @@ def allowed_pairs(queries, keys, causal=False, mask=None, window=None, offset=0,
     key = np.arange(keys)[None, :]
     allowed = np.ones((queries, keys), dtype=bool)
     if causal or isinstance(mask, str):
-        require(mask in (None, "causal") or not isinstance(mask, str), "mask: expected causal or a matrix")
+        require(not isinstance(mask, str) or mask == "causal", "mask: expected causal or a matrix")
         allowed &= key <= query
     if window is not None:
         left, right = (whole(side, -1) for side in matrix(window).ravel()[[0, -1]])

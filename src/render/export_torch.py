@@ -283,7 +283,7 @@ def allowed_pairs(queries, keys, causal=False, mask=None, window=None, offset=0,
     key = torch.arange(keys)[None, :]
     allowed = torch.ones(queries, keys, dtype=torch.bool)
     if causal or isinstance(mask, str):
-        require(mask in (None, "causal") or not isinstance(mask, str), "mask: expected causal or a matrix")
+        require(not isinstance(mask, str) or mask == "causal", "mask: expected causal or a matrix")
         allowed &= key <= query
     if window is not None:
         left, right = (whole(side, -1) for side in matrix(window).ravel()[[0, -1]])

@@ -23,6 +23,7 @@ _attend_value() {
     case "$verb $prev" in
     'explain --format' | 'explain -f') _attend_words 'text md latex html json' ;;
     'explain --output' | 'explain -o') _attend_files '' ;;
+    'explain --export') _attend_words 'numpy pytorch' ;;
     'explain --digits' | 'explain -d') ;;
     'explain --only') ;;
     'explain --row') ;;
@@ -250,11 +251,11 @@ _attend_value() {
 _attend_options() {
     case $verb in
     explain)
-        _attend_words '--help --format --output --digits
-            --only --row --head --input
-            --target --part --layer --color
-            --ascii --svg --png --pdf
-            --scale --quiet'
+        _attend_words '--help --format --output --export
+            --digits --only --row --head
+            --input --target --part --layer
+            --color --ascii --svg --png
+            --pdf --scale --quiet'
         ;;
     train)
         _attend_words '--help --config --quiet --train

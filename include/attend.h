@@ -504,6 +504,12 @@ typedef enum att_export_language { ATT_EXPORT_NUMPY, ATT_EXPORT_PYTORCH } att_ex
 ATT_API att_status att_sheet_export(att_string *out, const att_sheet *sheet,
                                     att_export_language language, att_error *err);
 
+/* Appends a diagram of the sheet: a box for each value, arrows from the values that it is computed
+ * from; attention and recurrent cells are drawn from the inside. `only`: what leads to this value;
+ * NULL: all. SVG, or LaTeX: a document with a TikZ picture. */
+ATT_API att_status att_sheet_diagram(att_string *out, const att_sheet *sheet, const char *only,
+                                     att_format format, att_error *err);
+
 /* An attention map: one panel per head, queries down, keys across. Text and SVG; in SVG each cell
  * is a rect that carries its query, key and value, except where `flat` is set. */
 typedef struct att_map {

@@ -27,6 +27,7 @@ typedef struct settings {
     const char *svg;
     const char *png;
     const char *pdf;
+    const char *diagram;
     double scale; /* 0: not given */
     bool quiet;
     const char *input; /* explain an attention head of a model on this line */
@@ -107,6 +108,9 @@ const option explain_options[] = {
         "write the attention maps of plot statements as SVG; several maps: FILE-1, FILE-2, …"),
     ROW("png", 0, STRING, png, "FILE", "write the figure as PNG"),
     ROW("pdf", 0, STRING, pdf, "FILE", "write the figure as PDF"),
+    ROW("diagram", 0, STRING, diagram, "FILE",
+        "draw the values and what they are computed from: .svg, .png, .pdf or .tex (TikZ); with "
+        "--only, what leads to this value"),
     ROW("scale", 0, REAL, scale, "X", "PNG pixels per SVG pixel (default 2)", .min = 0.01,
         .max = 100),
     ROW("quiet", 'q', FLAG, quiet, NULL, "print no document, only whether the checks passed"),
@@ -123,7 +127,8 @@ static const char *conflict(const settings *set)
 {
     bool text = chosen_format(set)->format == ATT_FORMAT_TEXT;
     bool head_only = set->head && !set->input; /* with --input it chooses the head */
-    if (set->quiet && (set->format >= 0 || set->output || set->only || set->row || head_only))
+    if (set->quiet &&
+        (set->format >= 0 || set->output || (set->only && !set->diagram) || set->row || head_only))
         return "--quiet prints no document; --format, --output, --only, --row and --head need one";
     if (set->language >= 0 && (set->format >= 0 || set->quiet || set->only || set->row ||
                                head_only || set->digits >= 0 || set->ascii))
@@ -266,6 +271,52 @@ static att_status make_drawings(output_list *files, const sheet_list *sheets, co
     return status;
 }
 
+static bool has_ending(const char *path, const char *ending)
+{
+    size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && strcmp(path + length - tail, ending) == 0;
+}
+
+/* The diagram of the sheet, in the format that the ending of --diagram says. */
+static att_status make_diagram(output_list *files, const sheet_list *sheets, const settings *set,
+                               att_error *err)
+{
+    if (!set->diagram)
+        return ATT_OK;
+    bool tex = has_ending(set->diagram, ".tex");
+    const drawing_files asked = { has_ending(set->diagram, ".svg") ? set->diagram : NULL,
+                                  has_ending(set->diagram, ".png") ? set->diagram : NULL,
+                                  has_ending(set->diagram, ".pdf") ? set->diagram : NULL,
+                                  set->scale, 0 };
+    att_string text = { 0 };
+    att_status status = att_sheet_diagram(&text, sheets->sheets[0], set->only,
+                                          tex ? ATT_FORMAT_LATEX : ATT_FORMAT_SVG, err);
+    if (status == ATT_OK && !tex)
+        status = drawing_files_draw_svg(files, &text, "diagram", &asked, err);
+    if (status == ATT_OK && tex) {
+        output_file *file = output_add(files, set->diagram, "diagram");
+        status = file ? att_string_append(&file->bytes, text.data, text.length) : ATT_NO_MEMORY;
+        if (status != ATT_OK)
+            status = error_memory(err);
+    }
+    att_string_free(&text);
+    return status;
+}
+
+/* The error in --diagram, or NULL. */
+static const char *diagram_conflict(const settings *set, int sheets)
+{
+    static const char *const endings[] = { ".svg", ".png", ".pdf", ".tex" };
+    if (!set->diagram)
+        return NULL;
+    if (sheets > 1)
+        return "--diagram draws one sheet";
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (has_ending(set->diagram, endings[i]))
+            return NULL;
+    return "--diagram expects a file that ends in .svg, .png, .pdf or .tex";
+}
+
 /* With --quiet, one line per sheet replaces the document. */
 static void print_check_results(const sheet_list *sheets)
 {
@@ -335,6 +386,8 @@ static exit_code explain(const settings *set, char *const *names, int count)
         if (status == ATT_OK)
             status = make_drawings(&files, &sheets, set, &err);
         if (status == ATT_OK)
+            status = make_diagram(&files, &sheets, set, &err);
+        if (status == ATT_OK)
             status = write_all(&files, &document, &sheets, set, &err);
         code = status == ATT_OK ? EXIT_DONE : report(status, &err);
     }
@@ -354,10 +407,12 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
     if (!options_parse(&code, verb, count, args, &set, &operands))
         return code;
     const char *wrong = conflict(&set);
-    if (!wrong)
+    if (!wrong && !(set.diagram && has_ending(set.diagram, ".png")))
         wrong = drawing_files_conflict(&(drawing_files){ set.svg, set.png, set.pdf, set.scale, 0 });
     if (!wrong)
         wrong = bad_names(args, operands);
+    if (!wrong)
+        wrong = diagram_conflict(&set, operands);
     if (!wrong && set.input && operands != 1)
         wrong = "--input expects one model";
     if (wrong)

@@ -36,6 +36,7 @@ _attend_value() {
     'explain --svg') _attend_files 'svg' ;;
     'explain --png') _attend_files 'png' ;;
     'explain --pdf') _attend_files 'pdf' ;;
+    'explain --diagram') _attend_files '' ;;
     'explain --scale') ;;
     'train --config') _attend_files '' ;;
     'train --train') _attend_files '' ;;
@@ -255,7 +256,7 @@ _attend_options() {
             --digits --only --row --head
             --input --target --part --layer
             --color --ascii --svg --png
-            --pdf --scale --quiet'
+            --pdf --diagram --scale --quiet'
         ;;
     train)
         _attend_words '--help --config --quiet --train

@@ -95,7 +95,7 @@ static att_status draw(att_diagram *diagram, att_canvas *canvas)
         if (!att_diagram_draw_node(&diagram->nodes[i], diagram->arena))
             return ATT_NO_MEMORY;
     if (!att_diagram_lay_out(diagram))
-        return ATT_NO_MEMORY;
+        return diagram->too_large ? ATT_BAD_INPUT : ATT_NO_MEMORY;
     for (size_t i = 0; i < diagram->node_count; i++)
         draw_node(canvas, &diagram->nodes[i]);
     for (size_t i = 0; i < diagram->edge_count; i++)
@@ -114,12 +114,18 @@ att_status att_sheet_diagram(att_string *out, const att_sheet *sheet, const char
     att_writer writer = att_writer_on(out);
     att_status status = att_diagram_build(&diagram, sheet, only, err);
     if (status == ATT_OK) {
-        writer.status = draw(&diagram, &canvas);
-        if (writer.status == ATT_OK && format == ATT_FORMAT_SVG)
+        status = draw(&diagram, &canvas);
+        if (status == ATT_BAD_INPUT)
+            att_fail(err, status, sheet->name,
+                     "too many values and arrows for a diagram: choose a value");
+        else
+            writer.status = status;
+        if (status == ATT_OK && format == ATT_FORMAT_SVG)
             att_canvas_svg(&writer, &canvas, diagram.width, diagram.height, sheet->name);
-        else if (writer.status == ATT_OK)
+        else if (status == ATT_OK)
             att_canvas_tikz(&writer, &canvas, diagram.width, diagram.height);
-        status = att_writer_finish(&writer, err);
+        if (status != ATT_BAD_INPUT)
+            status = att_writer_finish(&writer, err);
     }
     att_arena_free(&arena);
     return status;

@@ -109,6 +109,7 @@ typedef struct att_diagram {
     size_t edge_count;
     size_t edge_capacity;
     int64_t width, height;
+    bool too_large; /* set by the layout, which then fails: it would take too long */
 } att_diagram;
 
 /* The boxes and arrows of a sheet; with `only`, those that lead to that value. */
@@ -136,7 +137,7 @@ bool att_diagram_draw_node(att_diagram_node *node, att_arena *arena);
 
 /* ---------------------------------------------------------------- layout */
 
-/* Places the nodes and routes the edges. False when memory is out. */
+/* Places the nodes and routes the edges. False when memory is out or the diagram is too large. */
 bool att_diagram_lay_out(att_diagram *diagram);
 
 #endif

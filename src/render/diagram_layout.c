@@ -15,6 +15,7 @@ enum {
     LAYER_GAP = 46,
     ORDER_SWEEPS = 24,
     PLACE_SWEEPS = 40,
+    MAX_ITEMS = 4000, /* boxes and lanes: less than a second */
 };
 
 /* A box, or the lane of an arrow. */
@@ -74,6 +75,9 @@ static bool make_items(struct layout *l)
     size_t count = d->node_count;
     for (size_t i = 0; i < d->edge_count; i++)
         count += (size_t)(d->nodes[d->edges[i].to].layer - d->nodes[d->edges[i].from].layer - 1);
+    d->too_large = count > MAX_ITEMS || d->edge_count > MAX_ITEMS;
+    if (d->too_large)
+        return false;
     l->items = att_arena_alloc(d->arena, count, sizeof *l->items);
     l->links = att_arena_alloc(d->arena, count + d->edge_count, sizeof *l->links);
     l->lanes = att_arena_alloc(d->arena, d->edge_count + 1, sizeof *l->lanes);
@@ -284,8 +288,48 @@ static bool choose_places(struct layout *l)
 
 /* ---- Coordinates */
 
+/* The least left side beyond `right`; the items before it end at `right`. */
+static bool next_left(const struct layout *l, double right, double *left)
+{
+    bool found = false;
+    for (size_t i = 0; i < l->item_count; i++) {
+        double x = l->items[i].x - (double)l->items[i].width / 2;
+        if (x > right && (!found || x < *left)) {
+            *left = x;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* Parts of the diagram without a common box drift apart: closes wide columns that have no item. */
+static void close_gaps(struct layout *l)
+{
+    double left = -1e300, right = -1e300;
+    while (next_left(l, right, &left)) {
+        double excess = left - right - 2 * BOX_GAP, end;
+        for (size_t i = 0; right > -1e300 && excess > 0 && i < l->item_count; i++)
+            if (l->items[i].x > right)
+                l->items[i].x -= excess;
+        left -= right > -1e300 && excess > 0 ? excess : 0;
+        end = left;
+        for (bool grown = true; grown;) { /* all that overlaps from here on */
+            grown = false;
+            for (size_t i = 0; i < l->item_count; i++) {
+                double half = (double)l->items[i].width / 2;
+                if (l->items[i].x - half <= end + 0.5 && l->items[i].x + half > end) {
+                    end = l->items[i].x + half;
+                    grown = true;
+                }
+            }
+        }
+        right = end;
+    }
+}
+
 static void set_columns(struct layout *l)
 {
+    close_gaps(l);
     att_diagram *d = l->diagram;
     double left = 0, right = 0;
     for (size_t i = 0; i < l->item_count; i++) {

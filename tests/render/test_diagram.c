@@ -166,6 +166,24 @@ static void a_sheet_without_values_has_no_diagram(void **state)
     att_sheet_free(sheet);
 }
 
+/* A chain of values that all use the first one has a lane for each arrow in each layer. */
+static void a_diagram_that_would_take_too_long_is_refused(void **state)
+{
+    (void)state;
+    att_string text = { 0 };
+    att_error err = { 0 };
+    assert_int_equal(att_string_puts(&text, "x1 = 1\nx2 = x1\n"), ATT_OK);
+    for (int i = 3; i < 200; i++)
+        assert_int_equal(att_string_printf(&text, "x%d = x1 + x%d\n", i, i - 1), ATT_OK);
+    att_sheet *sheet = sheet_of(text.data);
+    att_string_free(&text);
+    assert_int_equal(att_sheet_diagram(&text, sheet, NULL, ATT_FORMAT_SVG, &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.message, "too many values and arrows"));
+    assert_int_equal(att_sheet_diagram(&text, sheet, "x40", ATT_FORMAT_SVG, &err), ATT_OK);
+    att_string_free(&text);
+    att_sheet_free(sheet);
+}
+
 static att_status draw_flow(void *context)
 {
     att_string text = { 0 };
@@ -191,6 +209,7 @@ int main(void)
         cmocka_unit_test(arrows_lead_to_the_inputs_of_attention),
         cmocka_unit_test(a_diagram_of_one_value_has_what_leads_to_it),
         cmocka_unit_test(a_sheet_without_values_has_no_diagram),
+        cmocka_unit_test(a_diagram_that_would_take_too_long_is_refused),
         cmocka_unit_test(failing_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

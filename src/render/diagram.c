@@ -8,7 +8,7 @@
 
 /* ---- The canvas */
 
-void att_canvas_add(att_canvas *canvas, const att_shape *shape)
+void att_canvas_add(att_canvas *canvas, const att_canvas_shape *shape)
 {
     void *shapes = canvas->shapes;
     if (canvas->failed || !att_arena_array_grow(canvas->arena, &shapes, &canvas->capacity,
@@ -24,13 +24,13 @@ void att_canvas_text(att_canvas *canvas, int64_t x, int64_t y, int size, bool bo
                      const char *text)
 {
     canvas->failed = canvas->failed || !text;
-    att_canvas_add(canvas, &(att_shape){ .kind = ATT_SHAPE_TEXT,
-                                         .x = x,
-                                         .y = y,
-                                         .size = size,
-                                         .bold = bold,
-                                         .stroke = color,
-                                         .text = text });
+    att_canvas_add(canvas, &(att_canvas_shape){ .kind = ATT_SHAPE_TEXT,
+                                                .x = x,
+                                                .y = y,
+                                                .size = size,
+                                                .bold = bold,
+                                                .stroke = color,
+                                                .text = text });
 }
 
 void att_canvas_arrow(att_canvas *canvas, const att_point *points, size_t count, bool curved,
@@ -40,11 +40,11 @@ void att_canvas_arrow(att_canvas *canvas, const att_point *points, size_t count,
     canvas->failed = canvas->failed || !copy;
     if (copy)
         memcpy(copy, points, count * sizeof *copy);
-    att_canvas_add(canvas, &(att_shape){ .kind = ATT_SHAPE_LINE,
-                                         .points = copy,
-                                         .point_count = count,
-                                         .curved = curved,
-                                         .dashed = dashed });
+    att_canvas_add(canvas, &(att_canvas_shape){ .kind = ATT_SHAPE_LINE,
+                                                .points = copy,
+                                                .point_count = count,
+                                                .curved = curved,
+                                                .dashed = dashed });
 }
 
 /* A letter is about 0.62 as wide as the font is high. */
@@ -58,7 +58,7 @@ int64_t att_diagram_text_width(const char *text, int size)
 static void draw_node(att_canvas *canvas, const att_diagram_node *node)
 {
     for (size_t i = 0; i < node->picture.count; i++) {
-        att_shape shape = node->picture.shapes[i];
+        att_canvas_shape shape = node->picture.shapes[i];
         shape.x += node->x;
         shape.y += node->y;
         if (shape.kind == ATT_SHAPE_LINE) {
@@ -80,13 +80,14 @@ static void draw_edge(att_canvas *canvas, const att_diagram_edge *edge)
     if (!edge->part || edge->side == 0)
         return;
     att_point end = edge->path[edge->path_length - 1];
-    att_canvas_add(canvas, &(att_shape){ .kind = ATT_SHAPE_TEXT,
-                                         .x = end.x + 5 * edge->side,
-                                         .y = end.y - 9,
-                                         .size = 10,
-                                         .stroke = gray,
-                                         .anchor = edge->side > 0 ? ATT_TEXT_START : ATT_TEXT_END,
-                                         .text = edge->part });
+    att_canvas_add(canvas,
+                   &(att_canvas_shape){ .kind = ATT_SHAPE_TEXT,
+                                        .x = end.x + 5 * edge->side,
+                                        .y = end.y - 9,
+                                        .size = 10,
+                                        .stroke = gray,
+                                        .anchor = edge->side > 0 ? ATT_TEXT_START : ATT_TEXT_END,
+                                        .text = edge->part });
 }
 
 static att_status draw(att_diagram *diagram, att_canvas *canvas)

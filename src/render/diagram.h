@@ -19,14 +19,18 @@
 
 /* ---------------------------------------------------------------- shapes */
 
-typedef enum att_shape_kind { ATT_SHAPE_BOX, ATT_SHAPE_TEXT, ATT_SHAPE_LINE } att_shape_kind;
+typedef enum att_canvas_shape_kind {
+    ATT_SHAPE_BOX,
+    ATT_SHAPE_TEXT,
+    ATT_SHAPE_LINE
+} att_canvas_shape_kind;
 
 typedef struct att_point {
     int64_t x, y;
 } att_point;
 
-typedef struct att_shape {
-    att_shape_kind kind;
+typedef struct att_canvas_shape {
+    att_canvas_shape_kind kind;
     int64_t x, y;          /* of a box its corner, of a text the middle of its baseline */
     int64_t width, height; /* of a box */
     att_rgb fill, stroke;  /* of a text the color is `stroke` */
@@ -39,18 +43,18 @@ typedef struct att_shape {
     const att_point *points; /* of a line, which ends in an arrow */
     size_t point_count;
     bool curved; /* between points of different x: leaves and arrives vertically */
-} att_shape;
+} att_canvas_shape;
 
 /* A list of shapes in an arena; `failed` when memory is out. */
 typedef struct att_canvas {
     att_arena *arena;
-    att_shape *shapes;
+    att_canvas_shape *shapes;
     size_t count;
     size_t capacity;
     bool failed;
 } att_canvas;
 
-void att_canvas_add(att_canvas *canvas, const att_shape *shape);
+void att_canvas_add(att_canvas *canvas, const att_canvas_shape *shape);
 
 /* A copy of the points as an arrow. */
 void att_canvas_arrow(att_canvas *canvas, const att_point *points, size_t count, bool curved,

@@ -98,13 +98,13 @@ static void draw_cells(att_canvas *canvas, const att_card *c, int64_t top)
         bool dark = colored && att_rgb_is_dark(color);
         print_cell(text, c, i);
         const char *copy = att_arena_strndup(canvas->arena, text, strlen(text));
-        att_canvas_add(canvas, &(att_shape){ .kind = ATT_SHAPE_BOX,
-                                             .x = x,
-                                             .y = y,
-                                             .width = c->cell_width - 1,
-                                             .height = CELL_HEIGHT - 1,
-                                             .fill = color,
-                                             .square = true });
+        att_canvas_add(canvas, &(att_canvas_shape){ .kind = ATT_SHAPE_BOX,
+                                                    .x = x,
+                                                    .y = y,
+                                                    .width = c->cell_width - 1,
+                                                    .height = CELL_HEIGHT - 1,
+                                                    .fill = color,
+                                                    .square = true });
         att_canvas_text(canvas, x + c->cell_width / 2, y + CELL_HEIGHT - 4, ATT_CARD_CELL, false,
                         dark ? (att_rgb){ 0xff, 0xff, 0xff } : ink, copy);
     }
@@ -114,13 +114,13 @@ void att_card_draw(att_canvas *canvas, const att_card *c)
 {
     canvas->failed = canvas->failed || c->broken;
     int64_t middle = c->x + c->width / 2, y = c->y + ATT_CARD_PADDING / 2 + ATT_CARD_TITLE;
-    att_canvas_add(canvas, &(att_shape){ .kind = ATT_SHAPE_BOX,
-                                         .x = c->x,
-                                         .y = c->y,
-                                         .width = c->width,
-                                         .height = c->height,
-                                         .fill = colors[c->color].fill,
-                                         .stroke = colors[c->color].stroke });
+    att_canvas_add(canvas, &(att_canvas_shape){ .kind = ATT_SHAPE_BOX,
+                                                .x = c->x,
+                                                .y = c->y,
+                                                .width = c->width,
+                                                .height = c->height,
+                                                .fill = colors[c->color].fill,
+                                                .stroke = colors[c->color].stroke });
     att_canvas_text(canvas, middle, y, ATT_CARD_TITLE, true, ink, c->title);
     if (c->note && c->note[0])
         att_canvas_text(canvas, middle, y += ATT_CARD_LINE, ATT_CARD_SMALL, false, gray, c->note);
@@ -175,20 +175,20 @@ void att_card_set_port(att_diagram_node *node, size_t port, const att_card *c)
 void att_card_draw_frame(att_diagram_node *node, const char *title)
 {
     att_canvas *canvas = &node->picture;
-    att_canvas_add(canvas, &(att_shape){ .kind = ATT_SHAPE_BOX,
-                                         .width = node->width,
-                                         .height = node->height,
-                                         .fill = block_fill,
-                                         .stroke = block_stroke,
-                                         .dashed = true });
-    att_canvas_add(canvas, &(att_shape){ .kind = ATT_SHAPE_TEXT,
-                                         .x = ATT_CARD_PADDING,
-                                         .y = node->height - 9,
-                                         .size = ATT_CARD_TITLE,
-                                         .bold = true,
-                                         .stroke = ink,
-                                         .anchor = ATT_TEXT_START,
-                                         .text = title });
+    att_canvas_add(canvas, &(att_canvas_shape){ .kind = ATT_SHAPE_BOX,
+                                                .width = node->width,
+                                                .height = node->height,
+                                                .fill = block_fill,
+                                                .stroke = block_stroke,
+                                                .dashed = true });
+    att_canvas_add(canvas, &(att_canvas_shape){ .kind = ATT_SHAPE_TEXT,
+                                                .x = ATT_CARD_PADDING,
+                                                .y = node->height - 9,
+                                                .size = ATT_CARD_TITLE,
+                                                .bold = true,
+                                                .stroke = ink,
+                                                .anchor = ATT_TEXT_START,
+                                                .text = title });
 }
 
 void att_card_arrow(att_canvas *canvas, int64_t x0, int64_t y0, int64_t x1, int64_t y1)

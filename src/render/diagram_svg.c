@@ -9,7 +9,7 @@ static const char *const anchors[] = {
     [ATT_TEXT_MIDDLE] = "middle", [ATT_TEXT_START] = "start", [ATT_TEXT_END] = "end"
 };
 
-static void put_box(att_writer *out, const att_shape *s)
+static void put_box(att_writer *out, const att_canvas_shape *s)
 {
     att_putf(out,
              "<rect x=\"%" PRId64 "\" y=\"%" PRId64 "\" width=\"%" PRId64 "\" height=\"%" PRId64
@@ -23,7 +23,7 @@ static void put_box(att_writer *out, const att_shape *s)
     att_put(out, s->dashed ? "\" stroke-dasharray=\"6 4\"/>\n" : "\"/>\n");
 }
 
-static void put_text(att_writer *out, const att_shape *s)
+static void put_text(att_writer *out, const att_canvas_shape *s)
 {
     att_putf(out,
              "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\" font-size=\"%d\" text-anchor=\"%s\"%s "
@@ -36,7 +36,7 @@ static void put_text(att_writer *out, const att_shape *s)
 }
 
 /* A curve leaves and arrives vertically, so that it stays between the layers. */
-static void put_line(att_writer *out, const att_shape *s)
+static void put_line(att_writer *out, const att_canvas_shape *s)
 {
     att_putf(out, "<path d=\"M%" PRId64 " %" PRId64, s->points[0].x, s->points[0].y);
     for (size_t i = 1; i < s->point_count; i++) {
@@ -57,7 +57,7 @@ static void put_line(att_writer *out, const att_shape *s)
 void att_canvas_svg(att_writer *out, const att_canvas *canvas, int64_t width, int64_t height,
                     const char *title)
 {
-    static void (*const writers[])(att_writer * out, const att_shape *s) = {
+    static void (*const writers[])(att_writer * out, const att_canvas_shape *s) = {
         [ATT_SHAPE_BOX] = put_box, [ATT_SHAPE_TEXT] = put_text, [ATT_SHAPE_LINE] = put_line
     };
     att_put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

@@ -8,7 +8,7 @@ static void put_rgb(att_writer *out, const char *name, att_rgb color)
     att_putf(out, "%s={rgb,255:red,%d;green,%d;blue,%d}", name, color.red, color.green, color.blue);
 }
 
-static void put_box(att_writer *out, const att_shape *s)
+static void put_box(att_writer *out, const att_canvas_shape *s)
 {
     att_put(out, s->square ? "\\path[" : "\\path[draw,rounded corners=6,");
     put_rgb(out, "fill", s->fill);
@@ -20,7 +20,7 @@ static void put_box(att_writer *out, const att_shape *s)
              s->dashed ? ",dashed" : "", s->x, s->y, s->x + s->width, s->y + s->height);
 }
 
-static void put_text(att_writer *out, const att_shape *s)
+static void put_text(att_writer *out, const att_canvas_shape *s)
 {
     static const char *const anchors[] = {
         [ATT_TEXT_MIDDLE] = "base", [ATT_TEXT_START] = "base west", [ATT_TEXT_END] = "base east"
@@ -36,7 +36,7 @@ static void put_text(att_writer *out, const att_shape *s)
     att_put(out, "};\n");
 }
 
-static void put_line(att_writer *out, const att_shape *s)
+static void put_line(att_writer *out, const att_canvas_shape *s)
 {
     att_putf(out, "\\draw[arrow%s] (%" PRId64 ",%" PRId64 ")", s->dashed ? ",dashed" : "",
              s->points[0].x, s->points[0].y);
@@ -55,7 +55,7 @@ static void put_line(att_writer *out, const att_shape *s)
 
 void att_canvas_tikz(att_writer *out, const att_canvas *canvas, int64_t width, int64_t height)
 {
-    static void (*const writers[])(att_writer * out, const att_shape *s) = {
+    static void (*const writers[])(att_writer * out, const att_canvas_shape *s) = {
         [ATT_SHAPE_BOX] = put_box, [ATT_SHAPE_TEXT] = put_text, [ATT_SHAPE_LINE] = put_line
     };
     att_putf(out,

@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all demo test test-long coverage fuzz fuzz-long install format clean help
+.PHONY: all demo test test-long wheel coverage fuzz fuzz-long install format clean help
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
@@ -38,15 +38,19 @@ fuzz-long: ## the same for ten minutes each on all cores, with a table; SECONDS=
 	@scripts/setup build fuzz
 	@JOBS=$(JOBS) tests/fuzz/run $(or $(SECONDS),600) $(NAMES)
 
+wheel: ## build the Python wheel into dist/ (needs PyPI, or scikit-build-core)
+	@scripts/setup build
+	@scripts/wheel
+
 install: ## install into PREFIX (/usr/local), below DESTDIR if given
 	@test -d $(BUILD) || $(MAKE) all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 format: ## format the C sources
-	@find include src tools tests bench \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
+	@find include src tools tests bench python \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
 
 clean: ## remove everything that was built
-	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-fuzz build-coverage demo-out
+	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-fuzz build-coverage build-wheel dist demo-out
 
 help: ## list these
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

@@ -20,8 +20,8 @@ class Tensor(Structure):
 
 
 class AttentionOptions(Structure):
-    _fields_ = [("score", c_int), ("normalizer", c_int), ("scale", c_double),
-                ("soft_cap", c_double), ("causal", c_bool), ("offset", c_int64),
+    _fields_ = [("size", c_size_t), ("score", c_int), ("normalizer", c_int), ("scale", c_double),
+                ("soft_cap", c_double), ("causal", c_bool), ("offset", c_int64), ("offsets", c_void_p),
                 ("window", c_bool), ("window_left", c_int64), ("window_right", c_int64),
                 ("query_lengths", c_void_p), ("key_lengths", c_void_p), ("blocks", c_void_p),
                 ("block_count", c_int64), ("block_queries", c_int64), ("block_keys", c_int64),
@@ -29,6 +29,9 @@ class AttentionOptions(Structure):
                 ("query_offsets", c_void_p), ("key_offsets", c_void_p), ("dropout", c_double),
                 ("dropout_seed", c_uint64), ("dropout_step", c_uint64),
                 ("dropout_layer", c_uint64)]
+
+    def __init__(self, **values):
+        super().__init__(size=ctypes.sizeof(AttentionOptions), **values)
 
 
 def _tensors(*names):

@@ -450,7 +450,7 @@ ATT_API att_status att_sheet_load(att_sheet **out, const char *path, att_error *
 ATT_API att_status att_sheet_read(att_sheet **out, const char *text, size_t length,
                                   const char *name, const char *folder, att_error *err);
 ATT_API void att_sheet_free(att_sheet *sheet);
-/* Expectations and comparisons in the sheet, and how many of them failed. */
+/* Expectations, comparisons and checks of gradients in the sheet, and how many of them failed. */
 ATT_API size_t att_sheet_checks(const att_sheet *sheet);
 ATT_API size_t att_sheet_failures(const att_sheet *sheet);
 
@@ -471,6 +471,13 @@ typedef enum att_format {
     ATT_FORMAT_JSON,
     ATT_FORMAT_SVG
 } att_format;
+/* How many elements of a result are worked out with their numbers; JSON has all. */
+typedef enum att_detail {
+    ATT_DETAIL_SHEET, /* as the sheet says: `detail none|one|all`, or one element */
+    ATT_DETAIL_NONE,
+    ATT_DETAIL_ONE,
+    ATT_DETAIL_ALL
+} att_detail;
 typedef enum att_color { ATT_COLOR_NONE, ATT_COLOR_256, ATT_COLOR_TRUE } att_color;
 
 /* Options of every `_render` call. Options that do not apply to the format or object are ignored; a
@@ -478,14 +485,16 @@ typedef enum att_color { ATT_COLOR_NONE, ATT_COLOR_256, ATT_COLOR_TRUE } att_col
 typedef struct att_render_options {
     size_t size;
     att_format format;
-    int digits;       /* digits after the decimal point; 0: 4; -1: none */
-    const char *only; /* sheets: show only the steps of this name; NULL: all */
-    int64_t row;      /* sheets: show only this row of matrices, from 1; 0: all */
-    int64_t head;     /* sheets and maps: show only this head, from 1; 0: all */
-    att_color color;  /* text */
-    bool ascii;       /* text: draw with ASCII characters alone */
-    int width;        /* text and SVG: columns; 0: 100 */
-    bool flat;        /* SVG maps: for rasterizers, one path per color and no data per cell */
+    int digits;        /* digits after the decimal point; 0: 4; -1: none */
+    const char *only;  /* sheets: show only the steps of this name; NULL: all */
+    int64_t row;       /* sheets: show only this row of matrices, from 1; 0: all */
+    int64_t head;      /* sheets and maps: show only this head, from 1; 0: all */
+    att_color color;   /* text */
+    bool ascii;        /* text: draw with ASCII characters alone */
+    int width;         /* text and SVG: columns; 0: 100 */
+    bool flat;         /* SVG maps: for rasterizers, one path per color and no data per cell */
+    att_detail detail; /* sheets: elements worked out, whatever the sheet says */
+    bool arcs;         /* SVG and HTML maps: arcs between words instead of cells */
 } att_render_options;
 /* Appends the sheet. An `only` that names no step, or a row or a head that no matrix has, is
  * ATT_BAD_INPUT. Text, Markdown, LaTeX, HTML, JSON. */
@@ -510,8 +519,8 @@ ATT_API att_status att_sheet_export(att_string *out, const att_sheet *sheet,
 ATT_API att_status att_sheet_diagram(att_string *out, const att_sheet *sheet, const char *only,
                                      att_format format, att_error *err);
 
-/* An attention map: one panel per head, queries down, keys across. Text and SVG; in SVG each cell
- * is a rect that carries its query, key and value, except where `flat` is set. */
+/* An attention map: one panel per head, queries down, keys across. Text, SVG, HTML and JSON; in SVG
+ * each cell is a rect that carries its query, key and value, except where `flat` is set. */
 typedef struct att_map {
     const char *title; /* or NULL */
     int64_t panels;    /* heads */
@@ -525,12 +534,60 @@ typedef struct att_map {
     const char *key_name;            /* axis label of the keys; NULL: "key" */
     const uint8_t *marked;           /* [queries] a star after the label where not 0; or NULL */
     const char *mark_name;           /* the meaning of the star, with `marked` */
+    int64_t panel_columns; /* an overview, so many small panels in a row (as text a table of where
+                              each attends); 0: panels with labels and numbers */
 } att_map;
 ATT_API att_status att_map_render(att_string *out, const att_map *map,
                                   const att_render_options *options, att_error *err);
 /* The maps that `plot` lines of a sheet asked for. */
 ATT_API size_t att_sheet_map_count(const att_sheet *sheet);
 ATT_API const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index);
+
+/* An exercise: a sheet with `ask` lines (docs/teaching.md). Its variants have other random numbers,
+ * which depend on the sheet and the variant's name alone. From a file or from memory, as a sheet.
+ */
+typedef struct att_exercise att_exercise;
+ATT_API att_status att_exercise_load(att_exercise **out, const char *path, att_error *err);
+ATT_API att_status att_exercise_read(att_exercise **out, const char *text, size_t length,
+                                     const char *name, const char *folder, att_error *err);
+ATT_API void att_exercise_free(att_exercise *exercise);
+/* Appends the question paper of a variant, or its solution, in a format of sheets. */
+ATT_API att_status att_exercise_render(att_string *out, const att_exercise *exercise,
+                                       const char *variant, bool solution,
+                                       const att_render_options *options, att_error *err);
+
+/* The graded answers of one student, from a file or from its bytes: text, .npz or a notebook, of
+ * which nothing is run. Answers that cannot be read as a whole earn no points;
+ * att_grading_problem() says why (NULL: they were read). */
+typedef struct att_grading att_grading;
+ATT_API att_status att_exercise_grade_file(att_grading **out, const att_exercise *exercise,
+                                           const char *student, const char *variant,
+                                           const char *path, att_error *err);
+ATT_API att_status att_exercise_grade(att_grading **out, const att_exercise *exercise,
+                                      const char *student, const char *variant, const void *answers,
+                                      size_t size, const char *name, att_error *err);
+ATT_API void att_grading_free(att_grading *grading);
+ATT_API const char *att_grading_problem(const att_grading *grading);
+ATT_API double att_grading_points(const att_grading *grading, double *max);
+
+/* What a student's page says of an answer that is not right. */
+typedef enum att_grade_detail {
+    ATT_GRADE_EXPLAIN, /* what it follows from, the known slip that explains it, the hints */
+    ATT_GRADE_CHECK,   /* right or wrong alone */
+    ATT_GRADE_REVEAL   /* also the right numbers */
+} att_grade_detail;
+/* Appends the page of a student (text, Markdown, HTML, JSON), or the results.json of Gradescope. */
+ATT_API att_status att_grading_render(att_string *out, const att_grading *grading,
+                                      att_grade_detail detail, const att_render_options *options,
+                                      att_error *err);
+ATT_API att_status att_grading_gradescope(att_string *out, const att_grading *grading,
+                                          att_grade_detail detail, att_error *err);
+/* Appends the table of a class for the teacher (text, Markdown, HTML, JSON), or as CSV. */
+ATT_API att_status att_gradings_render(att_string *out, const att_grading *const *gradings,
+                                       size_t count, const att_render_options *options,
+                                       att_error *err);
+ATT_API att_status att_gradings_csv(att_string *out, const att_grading *const *gradings,
+                                    size_t count, att_error *err);
 
 /* Text with one value per token (the activation of a unit, an attention weight), shown as the
  * background color of the token, or without colors as block characters beneath. Tokens are printed
@@ -546,7 +603,8 @@ typedef struct att_highlight {
 ATT_API att_status att_highlight_render(att_string *out, const att_highlight *highlight,
                                         const att_render_options *options, att_error *err);
 
-/* Curves over 1, 2, …, on a logarithmic scale; values of 0 or less are left out. Text and SVG. */
+/* Curves over 1, 2, …, on a logarithmic scale, where values of 0 or less are left out, or on a
+ * linear one. Text and SVG. */
 typedef struct att_curve {
     const char *name;
     const double *values; /* [count] of the plot */
@@ -557,6 +615,9 @@ typedef struct att_plot {
     int64_t count;           /* values of each curve */
     const att_curve *curves; /* [curve_count], at most ATT_PLOT_CURVES */
     size_t curve_count;
+    bool linear;     /* SVG: a linear scale from 0; a value that is not finite is left out */
+    int64_t x_last;  /* SVG: what the last value is at; 0: `count` */
+    int64_t x_first; /* and the first, with x_last */
 } att_plot;
 enum { ATT_PLOT_CURVES = 8 };
 ATT_API att_status att_plot_render(att_string *out, const att_plot *plot,
@@ -1326,9 +1387,9 @@ typedef struct att_head_selection {
     att_attention_block block;
     int64_t layer, head; /* from 1; 0: att_model_head_sheet() the first, att_model_attention_map()
                             the last layer and all heads */
-    const char *input;   /* the source */
-    const char
-        *target; /* what the decoder is fed (teacher forcing); NULL: the model's own output */
+    const char *input;   /* the source; of a language model, the text */
+    const char *target;  /* what the decoder is fed (teacher forcing); NULL: the model's own output;
+                            not of models without a source */
 } att_head_selection;
 
 /* Appends a worksheet that computes one head, from its input to what it adds to the residual
@@ -1337,15 +1398,94 @@ typedef struct att_head_selection {
 ATT_API att_status att_model_head_sheet(att_string *out, const att_model *model, const char *file,
                                         const att_head_selection *which, att_error *err);
 
-/* The attention map of one block and layer of a Transformer: of one head, or of all heads, each in
- * a panel (`every_head`) or their mean. Rows and columns of the decoder are the start token and the
- * target; each row is the position that predicts the next token. */
+/* Appends a worksheet that computes the whole model on a line, from the embeddings to the
+ * probabilities of the next token or of the labels, and expects what the model itself computes. A
+ * model of more than two layers, eight heads or a hidden size of 64 is worked out in part (its last
+ * Transformer layer, one step of its RNN decoder), from what the model computed before; the sheet
+ * says what was left out. It loads parameters from `file`, as above. */
+typedef struct att_model_sheet_options {
+    size_t size;
+    const char *input;  /* the line; of a language model, the text */
+    const char *target; /* what the decoder is fed; NULL: the model's own output */
+    int64_t step; /* the step of the decoder to work out, from 1; 0: the last of a Transformer;
+                     all of a small RNN, the first of a larger one */
+} att_model_sheet_options;
+ATT_API att_status att_model_sheet(att_string *out, const att_model *model, const char *file,
+                                   const att_model_sheet_options *options, att_error *err);
+
+/* Layers with such attention: 0 where the model has none. A language model has decoder
+ * self-attention, a classifier or tagger encoder self-attention alone. Heads of each layer. */
+ATT_API int64_t att_model_attention_layers(const att_model *model, att_attention_block block);
+ATT_API int64_t att_model_attention_heads(const att_model *model);
+/* Whether a classifier reads a stop token behind the line, whose state it classifies. */
+ATT_API bool att_model_has_stop_token(const att_model *model);
+
+/* The attention map of one block and layer of a Transformer that reads lines: of one head, or of
+ * all heads, each in a panel (`every_head`) or their mean. Rows and columns of the decoder are the
+ * start token and the target (in a language model the text); each row is the position that predicts
+ * the next token. The stop token of a classifier is the last row, "<end>". */
 typedef struct att_attention_map att_attention_map;
 ATT_API att_status att_model_attention_map(att_attention_map **out, const att_model *model,
                                            const att_head_selection *which, bool every_head,
                                            att_error *err);
+/* All layers and heads of a block as an overview, a row of panels for each layer; which->layer and
+ * which->head are not used. */
+ATT_API att_status att_model_attention_overview(att_attention_map **out, const att_model *model,
+                                                const att_head_selection *which, att_error *err);
 ATT_API void att_attention_map_free(att_attention_map *map);
 ATT_API const att_map *att_attention_map_get(const att_attention_map *map);
+
+/* The most probable tokens at each step of an output, or of the text of a language model. */
+typedef struct att_alternative_step {
+    const char *token;         /* what was chosen here; NULL behind the text of a language model */
+    double probability;        /* of that token; NaN where there is none */
+    int64_t rank;              /* of that token among all, from 1; 0 where there is none */
+    int64_t count;             /* alternatives, that token included if it is among them */
+    const char *const *tokens; /* [count] the most probable first */
+    const double *probabilities; /* [count] */
+} att_alternative_step;
+typedef struct att_alternatives att_alternatives;
+/* `target` is the output of a seq2seq model; NULL: its own. `count` alternatives for each step. */
+ATT_API att_status att_model_alternatives(att_alternatives **out, const att_model *model,
+                                          const char *input, const char *target, int64_t count,
+                                          att_error *err);
+ATT_API void att_alternatives_free(att_alternatives *alternatives);
+/* The steps; NULL past the last. Text, JSON and HTML. */
+ATT_API const att_alternative_step *att_alternatives_get(const att_alternatives *alternatives,
+                                                         size_t step);
+ATT_API att_status att_alternatives_render(att_string *out, const att_alternatives *alternatives,
+                                           const att_render_options *options, att_error *err);
+
+/* A beam search as a tree: the hypotheses of each step, and the best candidates that it dropped. */
+typedef enum att_beam_fate {
+    ATT_BEAM_DROPPED,  /* a candidate that the beam had no room for */
+    ATT_BEAM_KEPT,     /* continued at the next step, or dropped when the search ended */
+    ATT_BEAM_FINISHED, /* an output */
+    ATT_BEAM_BEST,     /* the best output, and the hypotheses that lead to it */
+} att_beam_fate;
+typedef struct att_beam_node {
+    int64_t parent; /* its index, below this one's; -1: the start */
+    int64_t step;   /* from 1 */
+    const char *token;
+    double log_prob, score;  /* of the token; the sum up to it */
+    double normalized_score; /* of an output that the beam kept; NaN for others */
+    att_beam_fate fate;
+} att_beam_node;
+typedef struct att_beam_tree att_beam_tree;
+/* The search of att_model_generate() for one line; options->beam is at least 2. */
+ATT_API att_status att_model_beam_tree(att_beam_tree **out, const att_model *model,
+                                       const char *line, const att_decoding_options *options,
+                                       att_error *err);
+ATT_API void att_beam_tree_free(att_beam_tree *tree);
+/* The nodes, step by step, the best of a step first; NULL past the last. Text, JSON and SVG. */
+ATT_API const att_beam_node *att_beam_tree_get(const att_beam_tree *tree, size_t index);
+ATT_API att_status att_beam_tree_render(att_string *out, const att_beam_tree *tree,
+                                        const att_render_options *options, att_error *err);
+
+/* Appends the learning curves of a model's training record: the losses of every validation. Text
+ * and SVG. ATT_BAD_INPUT where the file has no validations. */
+ATT_API att_status att_model_curves_render(att_string *out, const att_model *model,
+                                           const att_render_options *options, att_error *err);
 
 /* Units of recurrent models (docs/cells.md): what single units do while a text is read. */
 typedef enum att_unit_signal {
@@ -1373,6 +1513,9 @@ typedef struct att_cells_options {
     int64_t n_best;     /* units to report for each property; 0: 3 */
     const char *text;   /* the text, instead of a file, of `length` bytes; NULL: a file */
     size_t length;
+    const char *const *patterns; /* [pattern_count] further properties, NAME=REGEX: true inside of a
+                                    match in a line (docs/cells.md) */
+    size_t pattern_count;        /* at most 16 */
 } att_cells_options;
 /* A unit and its agreement with a property: correlations between -1 and 1 on the part of the text
  * that was searched and on the held-out part; for a binary property also the area under the ROC
@@ -1525,6 +1668,12 @@ ATT_API const att_validation *att_training_best(const att_training *training);
 /* The paths of the model and the checkpoint. */
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
+
+/* The data of a task that generates it (reverse, copy, sort, shapes), for training or validation:
+ * appends source<TAB>target lines; for shapes image<TAB>caption lines, and *images (may be NULL)
+ * becomes a new float [images,rows,columns,3] of red, green and blue from 0 to 1. */
+ATT_API att_status att_synthetic_data(att_string *lines, att_tensor *images,
+                                      const att_settings *settings, bool valid, att_error *err);
 
 /* A search for settings around the given ones, by successive halving: as many tries as the setting
  * `try` says train for a part of the steps, the better half of them goes on for twice as many, and

@@ -148,6 +148,23 @@ att_status att_attention_backward_reference(const att_attention_options *options
                         NULL, err);
 }
 
+att_status att_attention_backward_pairs(const att_attention_options *options,
+                                        const att_attention_inputs *in,
+                                        const att_tensor *output_grad,
+                                        const att_attention_grads *grads,
+                                        const att_pair_grads *pairs, att_error *err)
+{
+    att_attention_options resolved;
+    att_problem problem;
+    ATT_TRY(ATT_OPTIONS_COPY(att_attention_options, &resolved, options, err));
+    ATT_TRY(att_problem_new(&problem, &resolved, in, err));
+    ATT_TRY(att_problem_check_grads(&problem, output_grad, grads, err));
+    att_progress_scope scope;
+    att_progress_begin_operation(&scope, "computing gradients of attention");
+    att_status status = att_reference_backward_pairs(&problem, output_grad, grads, pairs, err);
+    return end_operation(&scope, status, err);
+}
+
 att_status att_attention_forward_matrix(const att_attention_options *options,
                                         const att_attention_inputs *in,
                                         const att_attention_outputs *out, att_error *err)

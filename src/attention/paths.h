@@ -71,6 +71,29 @@ size_t att_reference_workspace(const att_problem *problem, bool backward);
 att_path_forward att_reference_forward;
 att_path_backward att_reference_backward;
 
+/* Gradients of weights and scores, which the public backward does not return: [B,H,T,S] each, in
+ * double. `weights` and `scores` are added to what the output sends back, because a loss may also
+ * use weights and scores themselves; NULL: nothing. The totals are written for pairs that may
+ * attend, the rest is left as it was; NULL: not wanted. */
+typedef struct att_pair_grads {
+    const double *weights;
+    const double *scores;
+    double *weights_total;
+    double *scores_total;
+    double *products_total; /* of the scores before scale, soft cap and bias */
+} att_pair_grads;
+
+att_status att_reference_backward_pairs(const att_problem *problem, const att_tensor *output_grad,
+                                        const att_attention_grads *grads,
+                                        const att_pair_grads *pairs, att_error *err);
+
+/* att_attention_backward_reference() with the gradients of pairs (attention.c). */
+att_status att_attention_backward_pairs(const att_attention_options *options,
+                                        const att_attention_inputs *in,
+                                        const att_tensor *output_grad,
+                                        const att_attention_grads *grads,
+                                        const att_pair_grads *pairs, att_error *err);
+
 /* ---- matrix.c: the textbook form; never chosen, only called by name */
 bool att_matrix_supports(const att_problem *problem);
 att_path_forward att_matrix_forward;

@@ -16,6 +16,7 @@
 typedef struct reference_grads {
     const att_tensor *output_grad;
     const att_attention_grads *grads;
+    const att_pair_grads *pairs;       /* or NULL */
     att_tensor totals[ATT_SLOT_COUNT]; /* of parameters and biases; no data for other slots */
     att_score_vars g;                  /* of the score's variables; w, u, b and v are in totals */
     double *values;                    /* [S,M] of the current group */
@@ -91,6 +92,31 @@ static void combine_backward(const att_reference_state *state, const reference_g
     }
 }
 
+/* Adds what reaches the row's pairs from elsewhere to `grads` and stores the totals; both are
+ * [B,H,T,S] or NULL. */
+static void exchange_pairs(const att_reference_state *state, const double *from, double *to,
+                           double *grads)
+{
+    const att_problem *p = state->problem;
+    int64_t row = ((state->b * p->H + state->h) * p->T + state->i) * p->S;
+    for (int64_t n = 0; n < state->row.count; n++) {
+        int64_t at = row + state->row.keys[n];
+        if (from)
+            grads[n] += from[at];
+        if (to)
+            to[at] = grads[n];
+    }
+}
+
+static void store_product_grad(const att_reference_state *state, const reference_grads *r,
+                               int64_t n, double grad)
+{
+    const att_problem *p = state->problem;
+    int64_t row = ((state->b * p->H + state->h) * p->T + state->i) * p->S;
+    if (r->pairs && r->pairs->products_total)
+        r->pairs->products_total[row + state->row.keys[n]] = grad;
+}
+
 /* Backward of bias, soft cap, scale and score. 1/cosh² is the derivative of tanh without
  * cancellation. */
 static void score_backward(const att_reference_state *state, const reference_grads *r)
@@ -108,6 +134,7 @@ static void score_backward(const att_reference_state *state, const reference_gra
             double cosine = att_cosh(row->scaled[n] / cap);
             grad = grad / cosine / cosine;
         }
+        store_product_grad(state, r, n, grad * p->scale);
         p->score->score_backward(p, &state->score_vars, &r->g, j, j - state->key_range.key_start,
                                  grad * p->scale);
         r->used[j] = true;
@@ -128,7 +155,11 @@ static void backward_query(att_reference_state *state, int64_t i, const referenc
     att_row_get(r->output, r->output_grad,
                 att_element_offset(r->output_grad, state->b, i, state->h, 0));
     combine_backward(state, r);
+    if (r->pairs)
+        exchange_pairs(state, r->pairs->weights, r->pairs->weights_total, r->weights);
     p->normalizer->backward(r->scores, r->weights, row->scores, row->weights, row->count);
+    if (r->pairs)
+        exchange_pairs(state, r->pairs->scores, r->pairs->scores_total, r->scores);
     score_backward(state, r);
     if (r->grads->query)
         att_row_add(r->grads->query, att_element_offset(r->grads->query, state->b, i, state->h, 0),
@@ -203,8 +234,15 @@ att_status att_reference_backward(const att_problem *problem, const att_attentio
 {
     (void)forward; /* recomputed in double */
     (void)workspace;
+    return att_reference_backward_pairs(problem, output_grad, grads, NULL, err);
+}
+
+att_status att_reference_backward_pairs(const att_problem *problem, const att_tensor *output_grad,
+                                        const att_attention_grads *grads,
+                                        const att_pair_grads *pairs, att_error *err)
+{
     att_reference_state state;
-    reference_grads r = { .output_grad = output_grad, .grads = grads };
+    reference_grads r = { .output_grad = output_grad, .grads = grads, .pairs = pairs };
     att_status status = att_reference_state_new(&state, problem, err);
     if (status == ATT_OK)
         status = backward(&state, &r, err);

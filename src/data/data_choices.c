@@ -16,10 +16,11 @@
 
 enum {
     MIN_LINES = ATT_DATA_CHOICE_MIN_PAIRS,
-    MAX_LINES = 20000,    /* more say nothing new */
-    MIN_REPEATS = 10,     /* mean count of a word of a small lexicon; names occur once or twice */
-    MAX_WORDS = 5000,     /* a larger lexicon has many rare words: subwords */
-    MIN_SENTENCES = 1000, /* fewer are too few for a Transformer */
+    MAX_LINES = 20000,      /* more say nothing new */
+    MIN_REPEATS = 10,       /* mean count of a word of a small lexicon; names occur once or twice */
+    MAX_WORDS = 5000,       /* a larger lexicon has many rare words: subwords */
+    MIN_SENTENCES = 1000,   /* fewer teach no subwords */
+    MANY_SENTENCES = 10000, /* from here on a Transformer pays */
 };
 
 /* ---- what the lines of one side consist of */
@@ -217,18 +218,32 @@ static att_status choose_joint(att_data *data, att_settings *settings, const att
     return status;
 }
 
+/* Many sentences are trained as the task translate does, few by an RNN on subwords. */
+static att_status choose_sentences(att_data *data, att_settings *settings,
+                                   const side_profile *source, const side_profile *target,
+                                   att_error *err)
+{
+    char reason[96];
+    snprintf(reason, sizeof reason, "sentences of %.1f and %.1f words, most of them rare",
+             words_per_line(source), words_per_line(target));
+    if (source->lines >= MANY_SENTENCES)
+        return att_data_choose_translate(data, settings, reason, err);
+    ATT_TRY(att_data_choose(data, settings, "source-tokens", "bpe", reason, err));
+    ATT_TRY(att_data_choose(data, settings, "target-tokens", "bpe", reason, err));
+    if (!att_settings_is_open(settings, "bpe-merges"))
+        return ATT_OK;
+    snprintf(reason, sizeof reason, "%" PRId64 " sentences", source->lines);
+    return att_data_choose(data, settings, "bpe-merges", "2000", reason, err);
+}
+
 static att_status choose_by_profiles(att_data *data, att_settings *settings,
                                      const side_profile *source, const side_profile *target,
                                      att_error *err)
 {
     bool source_open = att_settings_is_open(settings, "source-tokens");
     bool target_open = att_settings_is_open(settings, "target-tokens");
-    if (source_open && target_open && has_rare_words(source) && has_rare_words(target)) {
-        char reason[96];
-        snprintf(reason, sizeof reason, "sentences of %.1f and %.1f words, most of them rare",
-                 words_per_line(source), words_per_line(target));
-        return att_data_choose_translate(data, settings, reason, err);
-    }
+    if (source_open && target_open && has_rare_words(source) && has_rare_words(target))
+        return choose_sentences(data, settings, source, target, err);
     if (source_open)
         ATT_TRY(set_tokens(data, settings, "source-tokens", source, err));
     return target_open ? set_tokens(data, settings, "target-tokens", target, err) : ATT_OK;

@@ -238,6 +238,28 @@ static float copied_part(const att_beam *beam, const att_search_step *step, int6
                : 0;
 }
 
+/* Tells the observer, if there is one, what becomes of a candidate. */
+static void observe(const att_beam *beam, const att_search_step *step,
+                    const att_candidate *candidate, int64_t node, bool finished)
+{
+    if (!step->observer)
+        return;
+    const att_beam_event event = {
+        .position = step->position,
+        .parent = beam->live[candidate->row].node,
+        .node = node,
+        .token = candidate->token,
+        .log_prob = candidate->log_prob,
+        .score = candidate->score,
+        .finished = finished,
+        .normalized_score =
+            finished ? att_hypothesis_score(step->options, step->tree, node, candidate->score,
+                                            step->position + 1, beam->source_length)
+                     : NAN,
+    };
+    step->observer(step->observer_context, &event);
+}
+
 /* Adds a candidate to the tree and finishes or extends it; *rows counts the extended ones. */
 static att_status accept_candidate(att_beam *beam, const att_search_step *step,
                                    const att_candidate *candidate, bool finishes, int64_t *rows,
@@ -255,6 +277,7 @@ static att_status accept_candidate(att_beam *beam, const att_search_step *step,
                                .log_prob = candidate->log_prob,
                                .copied = copied_part(beam, step, row, candidate->token) },
         err));
+    observe(beam, step, candidate, node, finishes);
     if (finishes)
         finish_hypothesis(beam, step, node, candidate->score, step->position + 1,
                           candidate->token != step->end_token);
@@ -320,11 +343,14 @@ static att_status advance_in_beam(att_beam *beam, const att_search_step *step, b
                                   int64_t *rows, bool *greedy_taken, att_error *err)
 {
     const int64_t greedy = beam->greedy;
-    for (int64_t i = 0; i < beam->candidate_count && *rows < step->beam_size; i++) {
+    for (int64_t i = 0; i < beam->candidate_count; i++) {
         const att_candidate *candidate = &beam->candidates[i];
         bool finishes = last || candidate->token == step->end_token;
-        if (finishes && i >= step->beam_size)
-            continue; /* the end counts only among the beam_size best candidates */
+        /* the end counts only among the beam_size best candidates */
+        if (*rows >= step->beam_size || (finishes && i >= step->beam_size)) {
+            observe(beam, step, candidate, -1, false);
+            continue;
+        }
         if (candidate->row == greedy && candidate->token == beam->greedy_next.token) {
             *greedy_taken = true;
             beam->greedy = finishes ? ATT_GREEDY_FINISHED : *rows;

@@ -70,8 +70,10 @@ typedef struct att_search_step {
     const att_decoder_output *decoded; /* of the step */
     int64_t attention_row;             /* index of row 0 among all rows of the tree */
     int32_t end_token;
-    bool forbid_unknown;  /* the unknown token is banned */
-    float *probabilities; /* [rows,V] scratch of sampling */
+    bool forbid_unknown;         /* the unknown token is banned */
+    float *probabilities;        /* [rows,V] scratch of sampling */
+    att_beam_observer *observer; /* or NULL */
+    void *observer_context;
 } att_search_step;
 
 /* The most tokens of an output for a source of `length` tokens: the smaller of max_output_length

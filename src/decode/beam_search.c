@@ -155,6 +155,8 @@ static att_status begin_batch(att_beam_search *search, const att_search_batch *b
     search->sources = sources->rows;
     search->step.position = 0;
     search->step.forbid_unknown = batch->forbid_unknown;
+    search->step.observer = batch->observer;
+    search->step.observer_context = batch->observer_context;
     search->step.end_token = batch->ends_at_bos ? ATT_ID_BOS : ATT_ID_EOS;
     search->reported_tokens = 0;
     search->history_capacity = 0;

@@ -19,6 +19,18 @@ typedef struct att_forced_tokens {
 /* Called for a token that all live hypotheses agree on; false ends the search. */
 typedef bool att_search_token_callback(void *context, int32_t token, float log_prob);
 
+/* A candidate of a step: a hypothesis of the beam and a next token. Inspection observes them. */
+typedef struct att_beam_event {
+    int64_t position;     /* of the token in the output, from 0 */
+    int64_t parent, node; /* in the hypothesis tree; node -1: it was dropped */
+    int32_t token;
+    float log_prob;
+    double score; /* sum of the log-probabilities */
+    bool finished;
+    double normalized_score; /* where finished */
+} att_beam_event;
+typedef void att_beam_observer(void *context, const att_beam_event *event);
+
 typedef struct att_search_batch {
     const att_sources *sources;
     const uint64_t *stream_ids;      /* [rows] random streams of sampling; NULL: 0, 1, … */
@@ -30,6 +42,8 @@ typedef struct att_search_batch {
     bool ends_at_bos;                    /* the end token is ATT_ID_BOS, as between texts */
     att_search_token_callback *on_token; /* for the tokens of the first row; or NULL */
     void *context;                       /* of on_token */
+    att_beam_observer *observer;         /* of the candidates of all rows; or NULL */
+    void *observer_context;
     int64_t progress, progress_per_step; /* units of the current scope (base/progress.h) before the
                                             first step, and for each; 0: they are not counted */
 } att_search_batch;

@@ -1,4 +1,5 @@
-/* Captures the inputs and the attention weights of one block of a Transformer for one line. */
+/* Captures the inputs and the attention weights of the attention blocks of a Transformer of any
+ * type for one line. */
 #ifndef ATT_INSPECT_ATTENTION_MAP_H
 #define ATT_INSPECT_ATTENTION_MAP_H
 
@@ -6,15 +7,22 @@
 
 typedef struct att_attention_capture {
     const att_model *model;
+    const att_transformer_network *network;
     att_attention_block part;
-    int64_t layer; /* from 0 */
-    att_ids source;
-    att_ids target; /* the decoder's input: <start> and the output tokens; <start> only for the
-                       encoder */
+    int64_t layer;  /* selected, from 0 */
+    int64_t layers; /* of this block */
+    att_ids source; /* tokens of the encoder, the stop token of a classifier included */
+    att_ids target; /* the decoder's input: <start> and the output tokens, or the text of a language
+                       model; <start> only for the encoder of a seq2seq model */
     att_tape *tape;
     att_attention_probe probe;
-    att_node *attention; /* cross-attention [1,H,N,S]; encoder [1,H,S,S]; decoder [1,H,N,N] */
+    att_node *attention; /* of the layer: cross-attention [1,H,N,S]; encoder [1,H,S,S]; decoder
+                            [1,H,N,N] */
+    att_node *output;    /* [1,N,D] of the last layer that ran, after the final norm */
 } att_attention_capture;
+
+/* The Transformer in a model of any type; NULL: it has none. */
+const att_transformer_network *att_model_transformer(const att_model *model);
 
 /* Checks the selection, tokenizes the line and runs the model. Layer 0 selects `default_layer`,
  * which counts from 1 (0: the last layer). More than `max_tokens` tokens are refused (0: no limit).
@@ -22,6 +30,16 @@ typedef struct att_attention_capture {
 att_status att_attention_capture_run(att_attention_capture *capture, const att_model *model,
                                      const att_head_selection *which, int64_t default_layer,
                                      size_t max_tokens, att_error *err);
+/* The same for the last layer, with the decoder's input given as ids instead of which->target. */
+att_status att_attention_capture_run_ids(att_attention_capture *capture, const att_model *model,
+                                         const att_head_selection *which, const att_ids *target,
+                                         att_error *err);
 void att_attention_capture_free(att_attention_capture *capture);
+
+/* The tokens of the queries and the keys, and the vocabulary of each. */
+const att_ids *att_attention_capture_queries(const att_attention_capture *capture);
+const att_ids *att_attention_capture_keys(const att_attention_capture *capture);
+const att_vocab *att_attention_capture_vocab(const att_attention_capture *capture,
+                                             const att_ids *tokens);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/minmax.h"
 #include "base/options.h"
 #include "base/progress.h"
+#include "inspect/regex.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,13 +30,22 @@ static const double default_test_fraction = 0.25;
 
 /* ---- properties at a token */
 
-void att_scanner_advance_to(att_scanner *scanner, const att_encoding *text, int64_t token,
-                            double *properties)
+double att_cells_property_value(const att_cell_search *search, int property,
+                                const att_scanner *scanner)
 {
-    while (scanner->position < text->end_offsets[token] && att_scanner_next(scanner) > 0)
+    if (property < att_property_count)
+        return att_properties[property].value(scanner);
+    const uint8_t *marks = search->pattern_marks[property - att_property_count];
+    return scanner->position > 0 ? marks[scanner->position - 1] : 0;
+}
+
+void att_cells_advance_to(const att_cell_search *search, att_scanner *scanner, int64_t token,
+                          double *properties)
+{
+    while (scanner->position < search->encoding.end_offsets[token] && att_scanner_next(scanner) > 0)
         ;
-    for (int p = 0; p < att_property_count; p++)
-        properties[p] = att_properties[p].value(scanner);
+    for (int p = 0; p < search->cells->property_count; p++)
+        properties[p] = att_cells_property_value(search, p, scanner);
 }
 
 /* ---- correlation on a part of the text */
@@ -52,7 +62,7 @@ typedef struct comparison {
 static void add_to_histograms(comparison *c, const float *units)
 {
     const att_cell_search *search = c->search;
-    for (int p = 0; p < att_property_count; p++) {
+    for (int p = 0; p < search->cells->property_count; p++) {
         const att_cells_property *row = &search->cells->rows[p];
         for (int64_t k = 0; row->binary && k < row->match_count; k++)
             att_auc_histogram_add(&c->auc_histograms[p * search->top + k],
@@ -66,7 +76,7 @@ static void compare(void *context, int64_t row, int64_t token, const float *unit
     comparison *c = context;
     (void)att_progress_step(++c->search->tokens_read,
                             NULL); /* att_states_run() checks for cancel */
-    att_scanner_advance_to(&c->scanners[row], &c->search->encoding, token, c->properties);
+    att_cells_advance_to(c->search, &c->scanners[row], token, c->properties);
     att_correlation_add(&c->sums, units, c->properties);
     if (c->auc_histograms)
         add_to_histograms(c, units);
@@ -96,12 +106,12 @@ static att_status correlate_range(comparison *c, att_cell_search *search,
 {
     att_token_range ranges[MAX_ROWS];
     att_scanner scanners[MAX_ROWS];
-    double properties[64];
+    double properties[ATT_MAX_PROPERTIES];
     c->search = search;
     c->scanners = scanners;
     c->properties = properties;
     ATT_TRY(att_correlation_new(&c->sums, search->stack.layers * search->stack.hidden_size,
-                                att_property_count, err));
+                                search->cells->property_count, err));
     const att_states_options options = { .signal = search->cells->info.signal,
                                          .ranges = ranges,
                                          .count = split_range(search, part, ranges, scanners),
@@ -131,7 +141,7 @@ static void insert(att_cell_match *top, int64_t *count, int64_t max_count, att_c
 static att_status choose(att_cell_search *search, const att_correlation *sums, att_error *err)
 {
     int64_t width = search->stack.hidden_size;
-    for (int p = 0; p < att_property_count; p++) {
+    for (int p = 0; p < search->cells->property_count; p++) {
         att_cells_property *row = &search->cells->rows[p];
         att_cell_match *top =
             att_arena_alloc(&search->cells->memory, (size_t)search->top, sizeof *top);
@@ -159,7 +169,7 @@ static att_status choose(att_cell_search *search, const att_correlation *sums, a
 
 static void compute_test_metrics(att_cell_search *search, const comparison *c)
 {
-    for (int p = 0; p < att_property_count; p++) {
+    for (int p = 0; p < search->cells->property_count; p++) {
         att_cells_property *row = &search->cells->rows[p];
         att_cell_match *found = search->cells->match_blocks[p];
         for (int64_t k = 0; k < row->match_count; k++) {
@@ -183,8 +193,9 @@ static att_status search_units(att_cell_search *search, att_error *err)
 
 static att_status evaluate_units(att_cell_search *search, att_error *err)
 {
-    comparison c = { .auc_histograms = att_alloc_zero((size_t)(att_property_count * search->top),
-                                                      sizeof(att_auc_histogram)) };
+    comparison c = { .auc_histograms =
+                         att_alloc_zero((size_t)(search->cells->property_count * search->top),
+                                        sizeof(att_auc_histogram)) };
     att_status status = c.auc_histograms ? correlate_range(&c, search, &search->held_out_range, err)
                                          : att_fail_memory(err);
     if (status == ATT_OK)
@@ -216,19 +227,66 @@ static att_status split_text(att_cell_search *search, const att_cells_options *o
     return ATT_OK;
 }
 
+/* Whether a name is free, and not empty. */
+static bool is_new_name(const att_cells *cells, const char *name)
+{
+    for (int p = 0; p < cells->property_count; p++)
+        if (strcmp(cells->rows[p].property, name) == 0)
+            return false;
+    return name[0] != '\0';
+}
+
+/* Adds the property of a pattern NAME=REGEX and finds its matches in the text. */
+static att_status add_pattern(att_cell_search *search, const char *pattern, att_error *err)
+{
+    att_cells *cells = search->cells;
+    const att_string *text = &search->encoding.text;
+    const char *equals = strchr(pattern, '=');
+    if (!equals)
+        return att_fail(err, ATT_BAD_INPUT, "property", "expected NAME=REGEX, found '%s'", pattern);
+    char *name = att_arena_strndup(&cells->memory, pattern, (size_t)(equals - pattern));
+    char *help = att_arena_strndup(&cells->memory, equals + 1, strlen(equals + 1));
+    uint8_t *marks = att_arena_alloc(&cells->memory, text->length + 1, 1);
+    if (!name || !help || !marks)
+        return att_fail_memory(err);
+    if (!is_new_name(cells, name))
+        return att_fail(err, ATT_BAD_INPUT, "property",
+                        name[0] ? "there is a property '%s' already"
+                                : "expected NAME=REGEX, found no name%s",
+                        name);
+    att_regex *regex;
+    att_status status = att_regex_new(&regex, equals + 1, err);
+    if (status == ATT_OK)
+        status = att_regex_mark(regex, text->data, text->length, marks, err);
+    else if (err && status == ATT_BAD_INPUT)
+        snprintf(err->place, sizeof err->place, "property %s", name);
+    att_regex_free(regex);
+    ATT_TRY(status);
+    search->pattern_marks[cells->property_count - att_property_count] = marks;
+    cells->rows[cells->property_count++] =
+        (att_cells_property){ .property = name, .help = help, .binary = true };
+    return ATT_OK;
+}
+
 static att_status prepare(att_cell_search *search, const att_cells_options *options, att_error *err)
 {
     att_cells *cells = search->cells;
     ATT_TRY(split_text(search, options, err));
-    cells->rows = att_arena_alloc(&cells->memory, (size_t)att_property_count, sizeof *cells->rows);
-    cells->match_blocks =
-        att_arena_alloc(&cells->memory, (size_t)att_property_count, sizeof *cells->match_blocks);
+    if (options->pattern_count > ATT_MAX_PATTERNS)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %d patterns, found %zu",
+                        ATT_MAX_PATTERNS, options->pattern_count);
+    size_t count = (size_t)att_property_count + options->pattern_count;
+    cells->rows = att_arena_alloc(&cells->memory, count, sizeof *cells->rows);
+    cells->match_blocks = att_arena_alloc(&cells->memory, count, sizeof *cells->match_blocks);
     if (!cells->rows || !cells->match_blocks)
         return att_fail_memory(err);
     for (int p = 0; p < att_property_count; p++)
         cells->rows[p] = (att_cells_property){ .property = att_properties[p].name,
                                                .help = att_properties[p].help,
                                                .binary = att_properties[p].is_binary };
+    cells->property_count = att_property_count;
+    for (size_t i = 0; i < options->pattern_count; i++)
+        ATT_TRY(add_pattern(search, options->patterns[i], err));
     cells->info = (att_cells_info){ .layers = search->stack.layers,
                                     .hidden_size = search->stack.hidden_size,
                                     .signal = options->signal,
@@ -308,10 +366,10 @@ const att_cells_info *att_cells_info_get(const att_cells *cells)
 size_t att_cells_count(const att_cells *cells)
 {
     (void)cells;
-    return (size_t)att_property_count;
+    return (size_t)cells->property_count;
 }
 
 const att_cells_property *att_cells_get(const att_cells *cells, size_t index)
 {
-    return index < (size_t)att_property_count ? &cells->rows[index] : NULL;
+    return index < (size_t)cells->property_count ? &cells->rows[index] : NULL;
 }

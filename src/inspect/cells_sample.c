@@ -28,7 +28,7 @@ static void end_passage(sampling *s, att_token_range passage)
 {
     bool whole = passage.end - passage.first == SAMPLE_TOKENS;
     double n = (double)(passage.end - passage.first);
-    for (int p = 0; p < att_property_count; p++) {
+    for (int p = 0; p < s->search->cells->property_count; p++) {
         double mean = s->current[p].sum / n;
         double variance = s->current[p].square / n - mean * mean;
         if (s->passages[p].end == 0 || (whole && variance > s->max_variance[p])) {
@@ -43,7 +43,7 @@ static void end_passage(sampling *s, att_token_range passage)
 static void find_passages(sampling *s)
 {
     const att_cell_search *search = s->search;
-    double properties[64];
+    double properties[ATT_MAX_PROPERTIES];
     att_scanner scanner;
     int64_t first = search->held_out_range.first;
     att_scanner_start(&scanner, search->encoding.text.data, search->encoding.text.length);
@@ -51,10 +51,10 @@ static void find_passages(sampling *s)
            att_scanner_next(&scanner) > 0)
         ;
     for (int64_t t = first; t < search->held_out_range.end; t++) {
-        att_scanner_advance_to(&scanner, &search->encoding, t, properties);
+        att_cells_advance_to(search, &scanner, t, properties);
         if (t < first)
             continue;
-        for (int p = 0; p < att_property_count; p++) {
+        for (int p = 0; p < search->cells->property_count; p++) {
             s->current[p].sum += properties[p];
             s->current[p].square += properties[p] * properties[p];
         }
@@ -96,7 +96,7 @@ static uint8_t *mark_positions(const att_cell_search *search, int p, const att_t
         while (scanner.position < search->encoding.end_offsets[t] && att_scanner_next(&scanner) > 0)
             ;
         if (t >= passage->first)
-            marked[t - passage->first] = att_properties[p].value(&scanner) != 0;
+            marked[t - passage->first] = att_cells_property_value(search, p, &scanner) != 0;
     }
     return marked;
 }
@@ -124,12 +124,12 @@ static att_status record_passages(const att_cell_search *search, const sampling 
     sample_recorder recorder = { search, s, values };
     const att_states_options options = { .signal = search->cells->info.signal,
                                          .ranges = s->passages,
-                                         .count = att_property_count,
+                                         .count = search->cells->property_count,
                                          .warmup_tokens = WARMUP_TOKENS,
                                          .on_token = record_activation,
                                          .context = &recorder };
     ATT_TRY(att_states_run(search->model, &search->stack, &search->encoding, &options, err));
-    for (int p = 0; p < att_property_count; p++)
+    for (int p = 0; p < search->cells->property_count; p++)
         if (search->cells->rows[p].match_count > 0)
             ATT_TRY(keep_sample(search, p, &s->passages[p], values[p], err));
     return ATT_OK;
@@ -137,7 +137,7 @@ static att_status record_passages(const att_cell_search *search, const sampling 
 
 att_status att_cells_collect_samples(att_cell_search *search, att_error *err)
 {
-    size_t count = (size_t)att_property_count;
+    size_t count = (size_t)search->cells->property_count;
     att_arena scratch = { 0 };
     sampling s = { .search = search,
                    .passages = att_arena_alloc(&scratch, count, sizeof *s.passages),

@@ -98,7 +98,7 @@ static const att_ids *input_tokens(const sheet_writer *w)
 
 static void write_embeddings(sheet_writer *w)
 {
-    const att_transformer_network *parts = w->model->network;
+    const att_transformer_network *parts = w->activations.network;
     bool encoder = w->activations.part == ATT_BLOCK_ENCODER;
     const att_embedding *embedding = encoder ? &parts->source_embedding : &parts->target_embedding;
     const att_ids *ids = input_tokens(w);
@@ -141,12 +141,17 @@ static void write_computed_input(sheet_writer *w, const char *name, const att_no
 static void write_inputs(sheet_writer *w)
 {
     bool first = w->activations.layer == 0 && !is_cross(w);
+    /* features of characters are added to the embeddings, and tags have positions of their own */
+    bool plain =
+        w->model->settings->char_features == ATT_CHAR_FEATURES_NONE &&
+        (w->activations.part != ATT_BLOCK_ENCODER || w->activations.network->first_tag == 0);
     PRINT(w, "\n## Input\n\n");
-    if (first) {
+    if (first && plain) {
         write_embeddings(w);
     } else {
-        PRINT(w, "The output of the layers before, as the model computed it.\n\n");
-        write_computed_input(w, "x", w->activations.probe.x);
+        PRINT(w, "%s, as the model computed %s.\n\n",
+              first ? "The embeddings" : "The output of the layers before", first ? "them" : "it");
+        write_computed_input(w, "x", w->activations.probe.x[w->activations.layer]);
     }
     write_labels(w, "x",
                  w->activations.part == ATT_BLOCK_ENCODER ? w->model->source_vocab

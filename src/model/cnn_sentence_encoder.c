@@ -1,30 +1,19 @@
 /* A sentence encoder of convolutions over windows of tokens (Kim 2014, "Convolutional
  * neural networks for sentence classification"). */
 #include "model/sentence_encoder.h"
-#include "nn/embedding.h"
-#include "nn/text_cnn.h"
 
 #include "base/error.h"
 
 #include <stdio.h>
 
-enum { MAX_LAYERS = 16 };
-
 /* Random streams of dropout: of embeddings, and of the input of each layer after the first. */
 #define DROPOUT_EMBEDDING (UINT64_C(1) << 40)
 #define DROPOUT_LAYER(i)  ((uint64_t)((i) + 1) << 40)
 
-typedef struct cnn_encoder {
-    att_embedding embedding;
-    int layers;
-    float dropout;
-    att_text_cnn layer[MAX_LAYERS];
-} cnn_encoder;
-
 static void encode_sentences(const att_sentence_encoder *parts, att_tape *tape,
                              const att_sources *sources, att_encoded_batch *out)
 {
-    const cnn_encoder *encoder = parts->network;
+    const att_cnn_encoder *encoder = parts->network;
     att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
                                     sources->ids, 0);
     att_tape_name_layer(tape, x, "source embedding", 0);
@@ -42,9 +31,9 @@ static att_status check(const att_settings *settings, att_error *err)
 {
     int64_t sizes = settings->max_window - settings->min_window + 1;
     ATT_TRY(att_embedding_check(settings, err));
-    if (settings->layers > MAX_LAYERS)
+    if (settings->layers > ATT_MAX_CNN_LAYERS)
         return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d for convolutions",
-                        (long long)settings->layers, MAX_LAYERS);
+                        (long long)settings->layers, ATT_MAX_CNN_LAYERS);
     if (sizes < 1 || settings->max_window > ATT_MAX_WINDOWS)
         return att_fail(err, ATT_BAD_INPUT, NULL, "min-window %lld exceeds max-window %lld",
                         (long long)settings->min_window, (long long)settings->max_window);
@@ -60,11 +49,11 @@ att_status att_cnn_sentence_encoder_build(att_sentence_encoder *out, att_model *
 {
     const att_settings *settings = model->settings;
     ATT_TRY(check(settings, builder->err));
-    cnn_encoder *encoder = att_arena_alloc(&model->arena, 1, sizeof *encoder);
+    att_cnn_encoder *encoder = att_arena_alloc(&model->arena, 1, sizeof *encoder);
     if (!encoder)
         return att_fail_memory(builder->err);
     *encoder =
-        (cnn_encoder){ .layers = (int)settings->layers, .dropout = (float)settings->dropout };
+        (att_cnn_encoder){ .layers = (int)settings->layers, .dropout = (float)settings->dropout };
     att_embedding_build(&encoder->embedding, builder, settings, att_vocab_size(model->source_vocab),
                         "source", DROPOUT_EMBEDDING);
     encoder->embedding.output_size += out->chars.size;

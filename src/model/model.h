@@ -18,6 +18,7 @@
 
 typedef struct att_architecture att_architecture;
 typedef struct att_decoder att_decoder;
+typedef struct att_attention_probe att_attention_probe; /* transformer.h */
 
 struct att_model {
     const att_settings *settings;
@@ -197,6 +198,8 @@ typedef struct att_sources {
     const char *const *words; /* [B,S] the tokens as they are written, NULL in padding; or NULL */
     att_node *word_features;  /* [W,F] features beside the embeddings, and [B,S] the row of each */
     const int32_t *word_rows; /* token, set by sentence encoders; or NULL */
+    att_attention_probe
+        *probe; /* captures the attention of a Transformer sentence encoder; or NULL */
 } att_sources;
 
 /* The embeddings x [B,S,E] with the features of the words beside them, if there are any. */

@@ -11,6 +11,7 @@
 
 #include "model/model.h"
 #include "nn/char_features.h"
+#include "nn/embedding.h"
 #include "nn/pooling.h"
 
 typedef struct att_sentence_encoder att_sentence_encoder;
@@ -25,6 +26,15 @@ struct att_sentence_encoder {
     att_char_features chars;
     att_linear_layer char_projection; /* [F,D] of a Transformer */
 };
+
+/* The network of a convolutional encoder. */
+enum { ATT_MAX_CNN_LAYERS = 16 };
+typedef struct att_cnn_encoder {
+    att_embedding embedding;
+    int layers;
+    float dropout;
+    att_text_cnn layer[ATT_MAX_CNN_LAYERS];
+} att_cnn_encoder;
 
 /* Checks the settings and adds the parameters of the encoder that the settings ask for. */
 att_status att_sentence_encoder_build(att_sentence_encoder *out, att_model *model,

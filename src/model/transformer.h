@@ -61,14 +61,13 @@ typedef struct att_packed_sequences {
 const att_packed_sequences *att_packed_sequences_new(att_tape *tape, int64_t rows, int64_t length,
                                                      const int64_t *lengths, const int32_t *ids);
 
-/* Captures one attention block for inspection: its input and its result. */
-typedef struct att_attention_probe {
+/* Captures the attention blocks of one kind for inspection: their inputs and results by layer. */
+struct att_attention_probe {
     att_attention_block part;
-    int layer;
-    att_node *x;              /* [1,N,D] before any norm */
-    att_node *encoder_output; /* [1,S,D] of cross attention alone */
-    att_node *attention;      /* an att_attention_op() node */
-} att_attention_probe;
+    att_node *x[ATT_MAX_TRANSFORMER_LAYERS];         /* [1,N,D] before any norm */
+    att_node *attention[ATT_MAX_TRANSFORMER_LAYERS]; /* att_attention_op() nodes */
+    att_node *encoder_output;                        /* [1,S,D] of an encoder-decoder */
+};
 
 /* A forward pass. */
 struct att_transformer_pass {

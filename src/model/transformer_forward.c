@@ -32,10 +32,10 @@ static void record_probe(const att_transformer_pass *pass, att_attention_block p
                          att_node *x, att_node *attended)
 {
     att_attention_probe *watch = pass->probe;
-    if (!watch || watch->part != part || watch->layer != layer)
+    if (!watch || watch->part != part)
         return;
-    watch->x = x;
-    watch->attention = attended;
+    watch->x[layer] = x;
+    watch->attention[layer] = attended;
 }
 
 /* ---- encoder */

@@ -20,7 +20,9 @@ static att_node *project_features(const att_sentence_encoder *encoder, att_tape 
 static void encode_sentences(const att_sentence_encoder *encoder, att_tape *tape,
                              const att_sources *sources, att_encoded_batch *out)
 {
-    att_transformer_pass run = { .network = encoder->network, .tape = tape };
+    att_transformer_pass run = { .network = encoder->network,
+                                 .tape = tape,
+                                 .probe = sources->probe };
     const att_packed_sequences *stretch = att_packed_sequences_new(
         tape, sources->rows, sources->length, sources->lengths, sources->ids);
     if (sources->word_features)

@@ -14,6 +14,9 @@ double att_reference_silu(double x);    /* x sigmoid(x) */
 /* Any of them by its name in attend.h; ATT_ACTIVATION_NONE returns x. */
 double att_reference_activation(att_activation activation, double x);
 
+/* Its derivative. At the kink of relu it is 0. */
+double att_reference_activation_derivative(att_activation activation, double x);
+
 /* y [rows, width] = silu(a) b for x = [a, b], [rows, 2 width] (Shazeer 2020). */
 void att_reference_swiglu(double *y, const double *x, int64_t rows, int64_t width);
 

@@ -17,6 +17,21 @@ double att_reference_conv1d_at(const att_reference_conv1d *conv, int64_t first, 
     return sum;
 }
 
+void att_reference_conv1d_backward_at(double *dx, double *const *dtaps, double dy,
+                                      const att_reference_conv1d *conv, int64_t first, int64_t j)
+{
+    for (int64_t t = 0; t < conv->tap_count; t++) {
+        int64_t row = first + t;
+        if (row < 0 || row >= conv->rows)
+            continue;
+        for (int64_t c = 0; c < conv->channels; c++) {
+            int64_t at = row * conv->row_stride + c, tap = c * conv->tap_stride + j;
+            dx[at] += dy * conv->taps[t][tap];
+            dtaps[t][tap] += dy * conv->x[at];
+        }
+    }
+}
+
 /* Output channel n at row oy, column ox of image b, without bias and activation. */
 static double conv2d_at(const att_reference_conv2d_shape *s, const double *x, const double *w,
                         int64_t b, int64_t oy, int64_t ox, int64_t n)

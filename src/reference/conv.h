@@ -18,6 +18,11 @@ typedef struct att_reference_conv1d {
 double att_reference_conv1d_at(const att_reference_conv1d *conv, int64_t first, int64_t j,
                                double bias);
 
+/* The gradient of that output, sent back: adds dy taps[t][c, j] to dx [rows, row_stride] and
+ * dy x[first + t, c] to dtaps[t][c, j]. */
+void att_reference_conv1d_backward_at(double *dx, double *const *dtaps, double dy,
+                                      const att_reference_conv1d *conv, int64_t first, int64_t j);
+
 /* A two-dimensional convolution: x [B,H,W,C], w [kernel_height kernel_width C, N] with rows in the
  * order (y, x, c), y [B,OH,OW,N]. `padding` zeros surround every image. */
 typedef struct att_reference_conv2d_shape {

@@ -22,6 +22,31 @@ void att_reference_linear(double *y, const double *x, int64_t rows,
                 activation, att_reference_linear_at(x + i * weights->depth, weights, j));
 }
 
+static void linear_row_backward(double *dx, double *dw, const double *dy, const double *x,
+                                const att_reference_linear_weights *weights)
+{
+    for (int64_t d = 0; d < weights->depth; d++)
+        for (int64_t j = 0; j < weights->columns; j++) {
+            int64_t at = weights->transposed ? j * weights->depth + d : d * weights->columns + j;
+            if (dx)
+                dx[d] += dy[j] * weights->w[at];
+            if (dw)
+                dw[at] += x[d] * dy[j];
+        }
+}
+
+void att_reference_linear_backward(double *dx, double *dw, double *dbias, const double *dy,
+                                   const double *x, int64_t rows,
+                                   const att_reference_linear_weights *weights)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        linear_row_backward(dx ? dx + i * weights->depth : NULL, dw, dy + i * weights->columns,
+                            x + i * weights->depth, weights);
+        for (int64_t j = 0; dbias && j < weights->columns; j++)
+            dbias[j] += dy[i * weights->columns + j];
+    }
+}
+
 void att_reference_bmm(double *c, const double *a, const double *b, int64_t batch, int64_t rows,
                        int64_t depth, int64_t columns)
 {

@@ -20,6 +20,12 @@ double att_reference_linear_at(const double *x, const att_reference_linear_weigh
 void att_reference_linear(double *y, const double *x, int64_t rows,
                           const att_reference_linear_weights *weights, att_activation activation);
 
+/* Gradients of y = x w + bias from dy [rows, columns], each added to and NULL where not wanted:
+ * dx = dy wᵀ [rows, depth], dw = xᵀ dy in the layout of w, dbias = column sums of dy. */
+void att_reference_linear_backward(double *dx, double *dw, double *dbias, const double *dy,
+                                   const double *x, int64_t rows,
+                                   const att_reference_linear_weights *weights);
+
 /* c [batch, rows, columns] = a [batch, rows, depth] b [batch, depth, columns], item by item. */
 void att_reference_bmm(double *c, const double *a, const double *b, int64_t batch, int64_t rows,
                        int64_t depth, int64_t columns);

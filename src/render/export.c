@@ -133,21 +133,31 @@ static void put_prose(att_exporter *exporter, const att_trace_step *step)
     att_export_comment(exporter, step->text);
 }
 
-static void put_plot(att_exporter *exporter, const att_trace_step *step)
+void att_export_end(att_exporter *exporter, const char *comment)
 {
-    att_put(&exporter->out, "# left out: ");
+    if (comment && comment[0]) {
+        att_put(&exporter->out, "  # ");
+        att_export_on_line(exporter, comment);
+    }
+    att_put(&exporter->out, "\n");
+}
+
+void att_export_left_out(att_exporter *exporter, const char *why, const att_trace_step *step)
+{
+    att_putf(&exporter->out, "# %s", why);
     att_export_on_line(exporter, step->source);
     att_put(&exporter->out, "\n");
 }
 
-/* The end of a statement: the comment behind it. */
-static void end_statement(att_exporter *exporter, const att_trace_step *step)
+static void put_plot(att_exporter *exporter, const att_trace_step *step)
 {
-    if (step->comment && step->comment[0]) {
-        att_put(&exporter->out, "  # ");
-        att_export_on_line(exporter, step->comment);
-    }
-    att_put(&exporter->out, "\n");
+    att_export_left_out(exporter, "left out: ", step);
+}
+
+/* A student's task: the value itself is computed by other lines. */
+static void put_ask(att_exporter *exporter, const att_trace_step *step)
+{
+    att_export_left_out(exporter, "", step);
 }
 
 /* ---- Values */
@@ -170,8 +180,8 @@ static void put_labels(att_exporter *exporter, const char *what, const char *nam
 /* Labels are a comment where they are given: a computed matrix has those of its operands. */
 static void put_label_comments(att_exporter *exporter, const att_trace_step *step)
 {
-    bool given =
-        att_export_is_literal(exporter, step->formula) || step->formula->kind == ATT_EXPR_LOAD;
+    bool given = !step->formula || att_export_is_literal(exporter, step->formula) ||
+                 step->formula->kind == ATT_EXPR_LOAD;
     if (!given || !step->value)
         return;
     put_labels(exporter, "rows", step->name, step->value->row_labels, step->value->rows);
@@ -189,28 +199,66 @@ static void put_show(att_exporter *exporter, const att_trace_step *step)
     else
         att_export_matrix(exporter, step->formula);
     att_put(&exporter->out, ", sep=\"\\n\")");
-    end_statement(exporter, step);
+    att_export_end(exporter, step->comment);
+}
+
+/* Whether the expression uses a value whose gradient the sheet wants. */
+static bool uses_differentiated(const att_exporter *exporter, const att_expr *node)
+{
+    if (node->kind == ATT_EXPR_NAME && att_export_is_differentiated(exporter, node->text))
+        return true;
+    for (size_t i = 0; i < node->children; i++)
+        if (node->child[i] && uses_differentiated(exporter, node->child[i]))
+            return true;
+    return false;
+}
+
+/* PyTorch must know from the start that a gradient is wanted. */
+static bool starts_graph(const att_exporter *exporter, const att_trace_step *step,
+                         att_export_type type)
+{
+    return exporter->language == ATT_EXPORT_PYTORCH && type.kind != ATT_EXPORT_RECORD &&
+           type.kind != ATT_EXPORT_ANY && att_export_is_differentiated(exporter, step->name) &&
+           !(step->formula && uses_differentiated(exporter, step->formula));
+}
+
+/* The right side of an assignment; without a formula, the numbers that were drawn. */
+static void put_assigned(att_exporter *exporter, const att_trace_step *step, att_export_type type)
+{
+    bool tracked = starts_graph(exporter, step, type);
+    if (tracked)
+        att_export_use(exporter, "tracked");
+    att_put(&exporter->out, tracked ? "(" : "");
+    if (!step->formula)
+        att_export_numbers(exporter, step->value);
+    else if (type.kind == ATT_EXPORT_MATRIX)
+        att_export_scalar(exporter, step->formula);
+    else
+        att_export_value(exporter, step->formula);
+    att_put(&exporter->out, tracked ? ")" : "");
 }
 
 static void put_value(att_exporter *exporter, const att_trace_step *step)
 {
+    att_export_gradient_constants(exporter, step->formula);
     if (!step->name) {
         put_show(exporter, step);
         return;
     }
-    att_export_type type = att_export_type_of(exporter, step->formula);
+    if (!step->formula) {
+        att_export_left_out(exporter, "", step);
+    }
+    const att_export_type matrix = { ATT_EXPORT_MATRIX, NULL };
+    att_export_type type = step->formula ? att_export_type_of(exporter, step->formula) : matrix;
     const att_export_name *before = att_export_find(exporter, step->name);
     att_export_type old = before ? before->type : type;
     exporter->pending = before ? NULL : step->name;
     att_put(&exporter->out, att_export_assign(exporter, step->name, old));
     att_put(&exporter->out, " = ");
-    if (type.kind == ATT_EXPORT_MATRIX)
-        att_export_scalar(exporter, step->formula);
-    else
-        att_export_value(exporter, step->formula);
+    put_assigned(exporter, step, type);
     exporter->pending = NULL;
     att_export_assign(exporter, step->name, type);
-    end_statement(exporter, step);
+    att_export_end(exporter, step->comment);
     put_label_comments(exporter, step);
 }
 
@@ -223,7 +271,7 @@ static void put_rule(att_exporter *exporter, const att_check *check, const char 
         [ATT_RULE_WITHIN] = "within",    [ATT_RULE_PERCENT] = "within_percent",
         [ATT_RULE_DIGITS] = "to_digits", [ATT_RULE_DECIMALS] = "to_decimals",
         [ATT_RULE_PRINTED] = NULL,       [ATT_RULE_DEFAULT] = NULL,
-        [ATT_RULE_ERROR] = NULL,
+        [ATT_RULE_GRADIENT] = NULL,      [ATT_RULE_ERROR] = NULL,
     };
     const char *rule = (size_t)check->rule < ATT_COUNT(rules) ? rules[check->rule] : NULL;
     bool counted = check->rule == ATT_RULE_DIGITS || check->rule == ATT_RULE_DECIMALS;
@@ -240,7 +288,7 @@ static void put_line_number(att_exporter *exporter, const att_trace_step *step)
 {
     att_putf(&exporter->out, ", line=%d)", step->line);
     exporter->claims++;
-    end_statement(exporter, step);
+    att_export_end(exporter, step->comment);
 }
 
 static void put_printed_number(att_exporter *exporter, const att_expr *node)
@@ -270,6 +318,12 @@ static void put_printed(att_exporter *exporter, const att_expr *written)
 static void put_expect(att_exporter *exporter, const att_trace_step *step)
 {
     const att_check *check = step->check;
+    if (check->by_hand) {
+        att_export_left_out(exporter, "left out, about results rounded as by hand: ", step);
+        return;
+    }
+    att_export_gradient_constants(exporter, check->left);
+    att_export_gradient_constants(exporter, check->right);
     att_export_use(exporter, check->negated ? "expect_not" : "expect");
     att_put(&exporter->out, "(");
     att_export_matrix(exporter, check->left);
@@ -286,14 +340,10 @@ static void put_expect_error(att_exporter *exporter, const att_trace_step *step,
                              const att_expr *formula)
 {
     if (att_export_breaks_language(exporter, formula)) {
-        att_put(&exporter->out, "# left out, a rule of the language of worksheets: ");
-        att_export_on_line(exporter, step->source);
-        att_put(&exporter->out, "\n");
+        att_export_left_out(exporter, "left out, a rule of the language of worksheets: ", step);
         return;
     }
-    att_put(&exporter->out, "# ");
-    att_export_on_line(exporter, step->source);
-    att_put(&exporter->out, "\n");
+    att_export_left_out(exporter, "", step);
     att_export_use(exporter, "expect_error");
     att_put(&exporter->out, "(lambda: ");
     exporter->checked = true;
@@ -307,10 +357,14 @@ static void put_compare_all(att_exporter *exporter, const att_trace_step *step)
 {
     att_export_use(exporter, "compare_all");
     att_put(&exporter->out, "({");
+    const char *between = "";
     for (size_t i = 0; i < exporter->value_count; i++) {
-        att_put(&exporter->out, i > 0 ? ", " : "");
+        if (exporter->values[i].reserved)
+            continue;
+        att_put(&exporter->out, between);
         att_export_string(exporter, exporter->values[i].name);
         att_putf(&exporter->out, ": %s", exporter->values[i].identifier);
+        between = ", ";
     }
     att_put(&exporter->out, "}, ");
     att_export_string(exporter, step->check->file);
@@ -338,10 +392,12 @@ static void put_compare(att_exporter *exporter, const att_trace_step *step)
 {
     const att_check *check = step->check;
     const att_expr *load = check->load;
-    if (check->left->kind == ATT_EXPR_NAME && strcmp(check->left->text, "all") == 0) {
+    if (!check->left ||
+        (check->left->kind == ATT_EXPR_NAME && strcmp(check->left->text, "all") == 0)) {
         put_compare_all(exporter, step);
         return;
     }
+    att_export_gradient_constants(exporter, check->left);
     att_export_use(exporter, "compare");
     att_put(&exporter->out, "(");
     att_export_value(exporter, check->left);
@@ -362,7 +418,9 @@ static void put_compare(att_exporter *exporter, const att_trace_step *step)
 
 static void put_check(att_exporter *exporter, const att_trace_step *step)
 {
-    if (step->check->rule == ATT_RULE_ERROR)
+    if (step->check->rule == ATT_RULE_GRADIENT)
+        att_export_gradient_check(exporter, step);
+    else if (step->check->rule == ATT_RULE_ERROR)
         put_expect_error(exporter, step, step->check->left);
     else if (step->check->file)
         put_compare(exporter, step);
@@ -378,8 +436,10 @@ static void put_error(att_exporter *exporter, const att_trace_step *step)
 /* ---- The program */
 
 static void (*const writers[])(att_exporter *exporter, const att_trace_step *step) = {
-    [ATT_STEP_HEADING] = put_heading, [ATT_STEP_PROSE] = put_prose, [ATT_STEP_VALUE] = put_value,
-    [ATT_STEP_CHECK] = put_check,     [ATT_STEP_ERROR] = put_error, [ATT_STEP_PLOT] = put_plot,
+    [ATT_STEP_HEADING] = put_heading, [ATT_STEP_PROSE] = put_prose,
+    [ATT_STEP_VALUE] = put_value,     [ATT_STEP_CHECK] = put_check,
+    [ATT_STEP_ERROR] = put_error,     [ATT_STEP_PLOT] = put_plot,
+    [ATT_STEP_ASK] = put_ask,         [ATT_STEP_GRADIENT] = att_export_gradient,
 };
 
 static void put_steps(att_exporter *exporter)
@@ -391,7 +451,11 @@ static void put_steps(att_exporter *exporter)
         if (prose && step->kind != ATT_STEP_PROSE && step->kind != ATT_STEP_HEADING)
             att_put(&exporter->out, "\n");
         exporter->line = step->line;
-        if ((size_t)step->kind < ATT_COUNT(writers) && writers[step->kind])
+        if (step->kind == ATT_STEP_VALUE && step->function)
+            att_export_definition(exporter, step);
+        else if (step->kind == ATT_STEP_VALUE && step->loop)
+            i += att_export_loop(exporter, step) - 1;
+        else if ((size_t)step->kind < ATT_COUNT(writers) && writers[step->kind])
             writers[step->kind](exporter, step);
         else
             att_export_refuse(exporter, "this statement cannot be exported yet");

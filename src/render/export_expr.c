@@ -24,9 +24,22 @@ static const struct predefined {
                    { "inf", { "np.inf", "math.inf" } },
                    { "nan", { "np.nan", "math.nan" } } };
 
+/* Whether the sheet assigns the name anywhere: a function may be called behind that line. */
+static bool is_ever_assigned(const att_exporter *exporter, const char *name)
+{
+    for (size_t i = 0; i < exporter->sheet->step_count; i++) {
+        const att_trace_step *step = &exporter->sheet->steps[i];
+        if (step->kind == ATT_STEP_VALUE && step->name && strcmp(step->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static const struct predefined *find_predefined(const att_exporter *exporter, const att_expr *node)
 {
     if (node->kind != ATT_EXPR_NAME || att_export_find(exporter, node->text))
+        return NULL;
+    if (exporter->in_function && is_ever_assigned(exporter, node->text))
         return NULL;
     for (size_t i = 0; i < ATT_COUNT(predefined); i++)
         if (strcmp(predefined[i].name, node->text) == 0)
@@ -54,26 +67,38 @@ bool att_export_is_number(const att_exporter *exporter, const att_expr *node)
 
 static bool is_scalar(const att_exporter *exporter, const att_expr *node)
 {
-    if (att_export_is_number(exporter, node))
-        return true;
-    return node->matrix && node->matrix->rows == 1 && node->matrix->cols == 1;
+    return att_export_is_number(exporter, node) || node->shape == ATT_SHAPE_NUMBER;
+}
+
+bool att_export_is_unknown(const att_exporter *exporter, const att_expr *node)
+{
+    return !att_export_is_number(exporter, node) &&
+           (node->shape == ATT_SHAPE_MIXED ||
+            (exporter->in_function && node->shape == ATT_SHAPE_UNKNOWN));
+}
+
+static bool has_fields(const att_exporter *exporter, const att_expr *node)
+{
+    att_export_type type = att_export_type_of(exporter, node);
+    return type.kind == ATT_EXPORT_RECORD || type.kind == ATT_EXPORT_ANY;
 }
 
 att_export_type att_export_type_of(const att_exporter *exporter, const att_expr *node)
 {
     const att_export_type matrix = { ATT_EXPORT_MATRIX, NULL };
     const att_export_name *value = NULL;
+    if (att_export_is_gradient(exporter, node))
+        return att_export_gradient_type(exporter, node);
     switch (node->kind) {
     case ATT_EXPR_NAME:
         value = att_export_find(exporter, node->text);
         return value ? value->type : matrix;
     case ATT_EXPR_CALL:
-        return att_export_call_type(node);
+        return att_export_call_type(exporter, node);
     case ATT_EXPR_LIST:
         return (att_export_type){ ATT_EXPORT_LIST, NULL };
     case ATT_EXPR_FIELD: /* a.head */
-        if (strcmp(node->text, "head") == 0 &&
-            att_export_type_of(exporter, node->child[0]).kind == ATT_EXPORT_RECORD)
+        if (strcmp(node->text, "head") == 0 && has_fields(exporter, node->child[0]))
             return (att_export_type){ ATT_EXPORT_LIST, "output" };
         return matrix;
     case ATT_EXPR_INDEX: { /* an item of a list */
@@ -115,6 +140,8 @@ static void put_name(att_exporter *exporter, const att_expr *node)
             python += 4;
         }
         att_put(&exporter->out, python);
+    } else if (exporter->in_function) { /* assigned before the function is called */
+        att_put(&exporter->out, att_export_reserve(exporter, node->text));
     } else {
         att_export_refuse(exporter, "the name '%.80s' cannot be exported yet", node->text);
     }
@@ -185,6 +212,37 @@ static void put_matrix(att_exporter *exporter, const att_expr *node)
     att_put(&exporter->out, "])");
 }
 
+static void put_double(att_exporter *exporter, double x)
+{
+    if (isfinite(x))
+        att_put_json_number(&exporter->out, x);
+    else
+        att_putf(&exporter->out, "float(\"%s\")", isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
+}
+
+void att_export_numbers(att_exporter *exporter, const att_matrix *matrix)
+{
+    att_export_use(exporter, "array");
+    att_put(&exporter->out, "([");
+    size_t indent = current_column(exporter);
+    for (int64_t i = 0; i < matrix->rows; i++) {
+        att_put(&exporter->out, i > 0 ? "," : "");
+        if (i > 0)
+            break_line(exporter, indent);
+        att_put(&exporter->out, "[");
+        for (int64_t j = 0; j < matrix->cols; j++) {
+            att_put(&exporter->out, j > 0 ? "," : "");
+            if (j > 0 && current_column(exporter) > MAX_COLUMNS)
+                break_line(exporter, indent + 1);
+            else
+                att_put(&exporter->out, j > 0 ? " " : "");
+            put_double(exporter, matrix->data[i * matrix->cols + j]);
+        }
+        att_put(&exporter->out, "]");
+    }
+    att_put(&exporter->out, "])");
+}
+
 static void put_list(att_exporter *exporter, const att_expr *node)
 {
     size_t indent = current_column(exporter) + 1;
@@ -220,7 +278,9 @@ static void put_load(att_exporter *exporter, const att_expr *node)
 static void put_field(att_exporter *exporter, const att_expr *node)
 {
     const att_expr *of = node->child[0];
-    if (att_export_type_of(exporter, of).kind != ATT_EXPORT_RECORD) {
+    if (!has_fields(exporter, of)) {
+        if (strcmp(node->text, "output") != 0)
+            att_export_refuse(exporter, "the part '%.80s' cannot be exported here", node->text);
         put_raw(exporter, of, LEVEL_ATOM); /* linear(…).output: the only part is the result */
         return;
     }
@@ -328,7 +388,8 @@ static bool is_plain_index(const att_exporter *exporter, const att_expr *node)
     for (size_t i = 1; i < node->children; i++)
         if (!is_literal(node->child[i]))
             return false;
-    if (exporter->checked || !of->matrix || is_scalar(exporter, of))
+    if (exporter->checked || !of->matrix || is_scalar(exporter, of) ||
+        att_export_is_unknown(exporter, of))
         return false;
     return !(lists && !others) && !(list && !sliced);
 }
@@ -337,7 +398,7 @@ static void put_index(att_exporter *exporter, const att_expr *node)
 {
     const att_expr *of = node->child[0], *first = node->child[1];
     if (att_export_type_of(exporter, of).kind == ATT_EXPORT_LIST && is_literal(first) &&
-        !exporter->checked) {
+        !att_export_is_unknown(exporter, of) && !exporter->checked) {
         put_raw(exporter, of, LEVEL_ATOM);
         att_putf(&exporter->out, "[%lld]", (long long)first->number - 1);
         return;
@@ -399,14 +460,37 @@ static const char *sign_of(const att_exporter *exporter, const att_expr *node)
         return " / ";
     case ATT_OP_POWER:
         return " ** ";
+    case ATT_OP_LESS:
+        return " < ";
+    case ATT_OP_LESS_EQUAL:
+        return " <= ";
+    case ATT_OP_GREATER:
+        return " > ";
+    case ATT_OP_GREATER_EQUAL:
+        return " >= ";
+    case ATT_OP_EQUAL_TO:
+        return " == ";
+    case ATT_OP_NOT_EQUAL_TO:
+        return " != ";
     }
     return NULL;
 }
 
-/* Whether the division is written as divide(x, y), which refuses other shapes. */
-static bool is_checked_division(const att_exporter *exporter, const att_expr *node)
+/* The definition that an operator is written as, or NULL: divide(x, y) refuses other shapes,
+ * multiply(x, y) finds out whether one is a number. */
+static const char *operator_call(const att_exporter *exporter, const att_expr *node)
 {
-    return exporter->checked && node->kind == ATT_EXPR_BINARY && node->op == ATT_OP_DIVIDE;
+    if (exporter->checked && node->op == ATT_OP_DIVIDE)
+        return "divide";
+    const att_expr *left = node->child[0], *right = node->child[1];
+    bool scales = is_scalar(exporter, left) || is_scalar(exporter, right);
+    bool unknown = att_export_is_unknown(exporter, left) || att_export_is_unknown(exporter, right);
+    return node->op == ATT_OP_MULTIPLY && !scales && unknown ? "multiply" : NULL;
+}
+
+static bool is_comparison(const att_expr *node)
+{
+    return node->op >= ATT_OP_LESS && node->op <= ATT_OP_NOT_EQUAL_TO;
 }
 
 static enum level binary_level(const att_expr *node)
@@ -422,18 +506,36 @@ static enum level level_of(const att_exporter *exporter, const att_expr *node)
         return LEVEL_SIGN;
     if (node->kind == ATT_EXPR_TRANSPOSE && is_scalar(exporter, node->child[0]))
         return level_of(exporter, node->child[0]);
-    if (node->kind != ATT_EXPR_BINARY || is_checked_division(exporter, node))
+    if (node->kind != ATT_EXPR_BINARY || operator_call(exporter, node) || is_comparison(node))
         return LEVEL_ATOM;
     return binary_level(node);
+}
+
+/* (x < y).astype(float): 1 where it holds, otherwise 0. */
+static void put_comparison(att_exporter *exporter, const att_expr *node, const char *sign)
+{
+    bool number = att_export_is_number(exporter, node);
+    if (number)
+        att_export_use(exporter, "scalar");
+    att_put(&exporter->out, "(");
+    put(exporter, node->child[0], LEVEL_SUM);
+    att_put(&exporter->out, sign);
+    put(exporter, node->child[1], LEVEL_SUM);
+    att_put(&exporter->out, number                                     ? ")"
+                            : exporter->language == ATT_EXPORT_PYTORCH ? ").double()"
+                                                                       : ").astype(float)");
 }
 
 static void put_binary(att_exporter *exporter, const att_expr *node)
 {
     const char *sign = sign_of(exporter, node);
+    const char *call = operator_call(exporter, node);
     if (!sign) {
         att_export_refuse(exporter, "an operator cannot be exported yet");
-    } else if (is_checked_division(exporter, node)) {
-        att_export_use(exporter, "divide");
+    } else if (is_comparison(node)) {
+        put_comparison(exporter, node, sign);
+    } else if (call) {
+        att_export_use(exporter, call);
         att_put(&exporter->out, "(");
         att_export_matrix(exporter, node->child[0]);
         att_put(&exporter->out, ", ");
@@ -454,14 +556,30 @@ static void put_binary(att_exporter *exporter, const att_expr *node)
 static void put_transpose(att_exporter *exporter, const att_expr *node)
 {
     bool scalar = is_scalar(exporter, node->child[0]);
-    put(exporter, node->child[0], scalar ? LEVEL_SUM : LEVEL_ATOM);
-    att_put(&exporter->out, scalar ? "" : ".T");
+    bool unknown = att_export_is_unknown(exporter, node->child[0]);
+    if (unknown) {
+        att_export_use(exporter, "matrix");
+        att_put(&exporter->out, "(");
+    }
+    put(exporter, node->child[0], scalar || unknown ? LEVEL_SUM : LEVEL_ATOM);
+    att_put(&exporter->out, unknown ? ").T" : scalar ? "" : ".T");
 }
 
 static void put_negate(att_exporter *exporter, const att_expr *node)
 {
     att_put(&exporter->out, "-");
     put(exporter, node->child[0], LEVEL_SIGN);
+}
+
+/* 1:5 */
+static void put_range(att_exporter *exporter, const att_expr *node)
+{
+    att_export_use(exporter, "inclusive_range");
+    att_put(&exporter->out, "(");
+    att_export_matrix(exporter, node->child[0]);
+    att_put(&exporter->out, ", ");
+    att_export_matrix(exporter, node->child[1]);
+    att_put(&exporter->out, ")");
 }
 
 /* ---- The table */
@@ -474,12 +592,14 @@ static put_function *const writers[] = {
     [ATT_EXPR_CALL] = att_export_call, [ATT_EXPR_NEGATE] = put_negate,
     [ATT_EXPR_BINARY] = put_binary,    [ATT_EXPR_TRANSPOSE] = put_transpose,
     [ATT_EXPR_MATRIX] = put_matrix,    [ATT_EXPR_LIST] = put_list,
-    [ATT_EXPR_LOAD] = put_load,
+    [ATT_EXPR_LOAD] = put_load,        [ATT_EXPR_RANGE] = put_range,
 };
 
 void att_export_value(att_exporter *exporter, const att_expr *node)
 {
-    if ((size_t)node->kind < ATT_COUNT(writers) && writers[node->kind])
+    if (att_export_is_gradient(exporter, node))
+        att_export_gradient_value(exporter, node);
+    else if ((size_t)node->kind < ATT_COUNT(writers) && writers[node->kind])
         writers[node->kind](exporter, node);
     else
         att_export_refuse(exporter, "an expression of this kind cannot be exported yet");
@@ -500,7 +620,12 @@ static void put(att_exporter *exporter, const att_expr *node, enum level level)
     if (type.kind == ATT_EXPORT_RECORD) {
         put_raw(exporter, node, LEVEL_ATOM);
         att_putf(&exporter->out, ".%s", type.result);
-    } else if (type.kind == ATT_EXPORT_LIST) {
+    } else if (type.kind == ATT_EXPORT_ANY) {
+        att_export_use(exporter, "result_of");
+        att_put(&exporter->out, "(");
+        put_raw(exporter, node, LEVEL_SUM);
+        att_put(&exporter->out, ")");
+    } else if (type.kind == ATT_EXPORT_LIST && !att_export_is_unknown(exporter, node)) {
         att_export_use(exporter, "matrix");
         att_put(&exporter->out, "(");
         put_raw(exporter, node, LEVEL_SUM);

@@ -12,6 +12,7 @@ enum {
     REDUCE = 8, /* rows: axis=1, cols: axis=0; the axis stays, with size 1 */
     ALONG = 16, /* cols: axis=0; rows are the default */
     ORDER = 32, /* cols: axis=1; rows are the default */
+    FLAGS = 64, /* rows and cols are flags like others */
 };
 
 /* A function without a row cannot be exported. */
@@ -45,6 +46,14 @@ static const struct function_row {
     { "ones", { "ones", "ones" }, NULL, 0 },
     { "identity", { "identity", "identity" }, NULL, 0 },
     { "shape", { "shape", "shape" }, NULL, 0 },
+    { "where", { "where", "where" }, NULL, 0 },
+    { "diag", { "diag", "diag" }, NULL, 0 },
+    { "sort", { "sort", "sort" }, NULL, ALONG },
+    { "topk", { "topk", "topk" }, NULL, 0 },
+    { "onehot", { "onehot", "onehot" }, NULL, 0 },
+    { "cross_entropy", { "cross_entropy", "cross_entropy" }, NULL, FLAGS },
+    { "random", { "random", "random" }, NULL, 0 },
+    { "dropout", { "dropout", "dropout" }, NULL, 0 },
     { "round", { "round_half_away", "round_half_away" }, NULL, TENSOR },
     { "attention", { "attention", "attention" }, "output", 0 },
     { "self_attention", { "self_attention", "self_attention" }, "output", 0 },
@@ -71,7 +80,7 @@ static const struct function_row *row_of(const char *name)
     return NULL;
 }
 
-static size_t argument_count(const att_expr *node)
+size_t att_export_argument_count(const att_expr *node)
 {
     size_t count = 0;
     while (count < node->children && node->child[count]->kind != ATT_EXPR_OPTION)
@@ -79,13 +88,16 @@ static size_t argument_count(const att_expr *node)
     return count;
 }
 
-att_export_type att_export_call_type(const att_expr *node)
+att_export_type att_export_call_type(const att_exporter *exporter, const att_expr *node)
 {
     const struct function_row *row = row_of(node->text);
+    const att_export_function *own = att_export_function_find(exporter, node->text);
+    if (own)
+        return own->type;
     if (!row || !row->result)
         return (att_export_type){ ATT_EXPORT_MATRIX, NULL };
     /* Without an output projection the result is the concatenation of the heads. */
-    bool heads = strcmp(node->text, "multihead") == 0 && argument_count(node) < 5;
+    bool heads = strcmp(node->text, "multihead") == 0 && att_export_argument_count(node) < 5;
     return (att_export_type){ ATT_EXPORT_RECORD, heads ? "heads" : row->result };
 }
 
@@ -101,15 +113,16 @@ static void put_callee(att_exporter *exporter, const char *callee)
 
 static bool has_axis(const att_expr *node)
 {
-    for (size_t i = argument_count(node); i < node->children; i++)
+    for (size_t i = att_export_argument_count(node); i < node->children; i++)
         if (strcmp(node->child[i]->text, "rows") == 0 || strcmp(node->child[i]->text, "cols") == 0)
             return true;
     return false;
 }
 
-static bool is_scalar(const att_expr *node)
+static bool may_be_scalar(const att_exporter *exporter, const att_expr *node)
 {
-    return !node->matrix || (node->matrix->rows == 1 && node->matrix->cols == 1);
+    return node->shape == ATT_SHAPE_UNKNOWN || node->shape == ATT_SHAPE_NUMBER ||
+           att_export_is_unknown(exporter, node);
 }
 
 static void put_argument(att_exporter *exporter, const struct function_row *row,
@@ -117,7 +130,7 @@ static void put_argument(att_exporter *exporter, const struct function_row *row,
 {
     bool torch = exporter->language == ATT_EXPORT_PYTORCH;
     bool wrap = (row->flags & FILLED) && exporter->checked;
-    bool reduced = (row->flags & REDUCE) && has_axis(call) && is_scalar(argument);
+    bool reduced = (row->flags & REDUCE) && has_axis(call) && may_be_scalar(exporter, argument);
     if (wrap || reduced) { /* a scalar has no axis to reduce */
         att_export_use(exporter, wrap ? "not_empty" : "matrix");
         att_put(&exporter->out, "(");
@@ -158,7 +171,7 @@ static void put_option(att_exporter *exporter, const att_function *function,
 {
     const att_option_spec *spec = att_option_find(function, option->text);
     bool rows = strcmp(option->text, "rows") == 0, cols = strcmp(option->text, "cols") == 0;
-    if (option->children == 0 && (rows || cols)) {
+    if (option->children == 0 && (rows || cols) && !(row->flags & FLAGS)) {
         put_axis(exporter, row, cols);
         return;
     }
@@ -180,7 +193,12 @@ void att_export_call(att_exporter *exporter, const att_expr *node)
 {
     const att_function *function = att_function_find(node->text);
     const struct function_row *row = row_of(node->text);
-    size_t count = argument_count(node);
+    size_t count = att_export_argument_count(node);
+    const att_export_function *own = att_export_function_find(exporter, node->text);
+    if (own) {
+        att_export_own_call(exporter, own, node);
+        return;
+    }
     if (!function || !row) {
         att_export_refuse(exporter, "the function '%.80s' cannot be exported yet", node->text);
         return;
@@ -205,11 +223,14 @@ void att_export_call(att_exporter *exporter, const att_expr *node)
 
 /* ---- Claims about errors */
 
-static bool breaks_call(const att_expr *node)
+static bool breaks_call(const att_exporter *exporter, const att_expr *node)
 {
     const att_function *function = att_function_find(node->text);
-    size_t count = argument_count(node);
+    const att_export_function *own = att_export_function_find(exporter, node->text);
+    size_t count = att_export_argument_count(node);
     bool rows = false, cols = false;
+    if (own)
+        return count != own->own->count || count != node->children;
     if (!function || count < function->min_args || count > function->max_args)
         return true;
     for (size_t i = count; i < node->children; i++) {
@@ -234,12 +255,15 @@ static bool is_word_of_option(const att_expr *parent, const att_expr *child)
 
 bool att_export_breaks_language(const att_exporter *exporter, const att_expr *node)
 {
-    if (node->kind == ATT_EXPR_CALL && breaks_call(node))
+    if (node->kind == ATT_EXPR_CALL && breaks_call(exporter, node))
         return true;
     if (node->kind == ATT_EXPR_STRING)
         return true;
     if (node->kind == ATT_EXPR_FIELD &&
-        att_export_type_of(exporter, node->child[0]).kind != ATT_EXPORT_RECORD)
+        att_export_type_of(exporter, node->child[0]).kind != ATT_EXPORT_RECORD &&
+        att_export_type_of(exporter, node->child[0]).kind != ATT_EXPORT_ANY)
+        return true;
+    if (att_export_is_gradient(exporter, node)) /* what has a gradient is the sheet's to say */
         return true;
     for (size_t i = 0; i < node->children && node->kind != ATT_EXPR_LOAD; i++)
         if (node->child[i] && !is_word_of_option(node, node->child[i]) &&

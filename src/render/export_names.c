@@ -70,7 +70,7 @@ static const char *spell(att_arena *arena, const char *name)
     return word;
 }
 
-/* An identifier for a name: as in the sheet where Python allows it and nothing has it yet. */
+/* As in the sheet where Python allows it and nothing has it yet. */
 static const char *make_identifier(att_exporter *exporter, const char *name)
 {
     att_arena *arena = &exporter->arena;
@@ -83,35 +83,65 @@ static const char *make_identifier(att_exporter *exporter, const char *name)
     return identifier;
 }
 
-const att_export_name *att_export_find(const att_exporter *exporter, const char *name)
+const char *att_export_identifier(att_exporter *exporter, const char *name)
 {
-    const att_symbol *row = att_symbol_table_get(&exporter->names, name);
-    bool pending = exporter->pending && strcmp(exporter->pending, name) == 0;
-    return row && !pending ? &exporter->values[row->step] : NULL;
+    const att_value none = { 0 };
+    const char *identifier = make_identifier(exporter, name);
+    if (!identifier ||
+        !att_symbol_table_set(&exporter->identifiers, &exporter->arena, identifier, &none, 0)) {
+        att_export_no_memory(exporter);
+        return "";
+    }
+    return identifier;
 }
 
-const char *att_export_assign(att_exporter *exporter, const char *name, att_export_type type)
+const att_export_name *att_export_find(const att_exporter *exporter, const char *name)
+{
+    for (size_t i = exporter->local_count; i-- > 0;)
+        if (strcmp(exporter->locals[i].name, name) == 0)
+            return &exporter->locals[i];
+    const att_symbol *row = att_symbol_table_get(&exporter->names, name);
+    bool pending = exporter->pending && strcmp(exporter->pending, name) == 0;
+    const att_export_name *value = row && !pending ? &exporter->values[row->step] : NULL;
+    return value && !value->reserved ? value : NULL;
+}
+
+/* The row of a name, which is made if it is new; NULL when memory is out. */
+static att_export_name *name_row(att_exporter *exporter, const char *name)
 {
     const att_value none = { 0 };
     const att_symbol *row = att_symbol_table_get(&exporter->names, name);
-    if (row) {
-        exporter->values[row->step].type = type;
-        return exporter->values[row->step].identifier;
-    }
-    const char *identifier = make_identifier(exporter, name);
+    if (row)
+        return &exporter->values[row->step];
+    const char *identifier = att_export_identifier(exporter, name);
     void *values = exporter->values;
     bool grown = att_arena_array_grow(&exporter->arena, &values, &exporter->value_capacity,
                                       exporter->value_count, sizeof *exporter->values);
     exporter->values = values;
-    if (!identifier || !grown ||
-        !att_symbol_table_set(&exporter->identifiers, &exporter->arena, identifier, &none, 0) ||
-        !att_symbol_table_set(&exporter->names, &exporter->arena, name, &none,
-                              exporter->value_count)) {
+    if (!grown || !att_symbol_table_set(&exporter->names, &exporter->arena, name, &none,
+                                        exporter->value_count)) {
         att_export_no_memory(exporter);
-        return "";
+        return NULL;
     }
-    exporter->values[exporter->value_count++] = (att_export_name){ name, identifier, type };
-    return identifier;
+    att_export_name *value = &exporter->values[exporter->value_count++];
+    *value = (att_export_name){ .name = name, .identifier = identifier, .reserved = true };
+    return value;
+}
+
+const char *att_export_reserve(att_exporter *exporter, const char *name)
+{
+    const att_export_name *row = name_row(exporter, name);
+    return row ? row->identifier : "";
+}
+
+const char *att_export_assign(att_exporter *exporter, const char *name, att_export_type type)
+{
+    att_export_name *row = name_row(exporter, name);
+    if (!row)
+        return "";
+    row->type = type;
+    row->reserved = false;
+    return row->identifier;
 }
 
 /* ---- Text */

@@ -89,6 +89,32 @@ def index_list(index, size):
     return index.astype(int) - 1
 
 
+def multiply(x, y):
+    """x * y: the product of matrices; a number on either side scales."""
+    x, y = matrix(x), matrix(y)
+    return x * y if 1 in (x.size, y.size) else x @ y
+
+
+def inclusive_range(first, last):
+    """The row first, first + 1, …, up to last."""
+    first, last = matrix(first)[0, 0], matrix(last)[0, 0]
+    return first + np.arange(max(0, np.floor(last - first) + 1))[None, :]
+
+
+def stack(rows):
+    """Rows one above the other."""
+    return np.concatenate([matrix(row) for row in rows])
+
+
+def rows_of(x):
+    """Each row of a matrix, as a matrix."""
+    return [row[None, :] for row in matrix(x)]
+
+
+def numbers_of(x):
+    return list(matrix(x).ravel())
+
+
 def divide(x, y):
     """x / y: by a number, or by a matrix of the same shape."""
     x, y = matrix(x), matrix(y)
@@ -124,21 +150,22 @@ def argmax(x, axis=1):
     return np.expand_dims(not_empty(x).argmax(axis=axis), axis) + 1.0
 
 
-def layernorm(x, gain=None, bias=None, eps=1e-5):
-    x = matrix(x)
-    centered = x - x.mean(axis=1, keepdims=True)
-    y = centered / np.sqrt((centered**2).mean(axis=1, keepdims=True) + eps)
-    return y * (1 if gain is None else row_of(gain, x)) + (0 if bias is None else row_of(bias, x))
+def layernorm(x, gain=None, bias=None, eps=1e-5, vectors="rows"):
+    x, axis = matrix(x), 0 if vectors == "columns" else 1
+    centered = x - x.mean(axis=axis, keepdims=True)
+    y = centered / np.sqrt((centered**2).mean(axis=axis, keepdims=True) + eps)
+    return y * (1 if gain is None else along(gain, x, axis)) + (0 if bias is None else along(bias, x, axis))
 
 
-def rmsnorm(x, gain=None, eps=1e-5):
-    x = matrix(x)
-    y = x / np.sqrt((x**2).mean(axis=1, keepdims=True) + eps)
-    return y * (1 if gain is None else row_of(gain, x))
+def rmsnorm(x, gain=None, eps=1e-5, vectors="rows"):
+    x, axis = matrix(x), 0 if vectors == "columns" else 1
+    y = x / np.sqrt((x**2).mean(axis=axis, keepdims=True) + eps)
+    return y * (1 if gain is None else along(gain, x, axis))
 
 
-def row_of(gain, x):
-    require(matrix(gain).shape == (1, x.shape[1]), "expected a row as wide as the matrix")
+def along(gain, x, axis):
+    expected = (1, x.shape[1]) if axis == 1 else (x.shape[0], 1)
+    require(tuple(matrix(gain).shape) == expected, "expected a vector of the size of those of the matrix")
     return matrix(gain)
 
 
@@ -162,6 +189,89 @@ def identity(size):
 
 def shape(x):
     return array([matrix(x).shape])
+
+
+def where(condition, x, y):
+    return np.where(matrix(condition) != 0, matrix(x), matrix(y))
+
+
+def diag(x):
+    """A diagonal matrix of a vector; of a matrix, the row of its diagonal."""
+    x = matrix(x)
+    return np.diag(x.ravel()) if 1 in x.shape else np.diag(x)[None, :]
+
+
+def sort(x, axis=1, descending=False):
+    """Each row (axis = 1) or column in ascending order, nan last."""
+    x = np.sort(matrix(x), axis=axis)
+    return np.flip(x, axis=axis) if descending else x
+
+
+def topk(x, k, mask=False):
+    """The k largest elements of each row, the largest first; or a 1 where they are."""
+    x = matrix(x)
+    require(1 <= whole(k) <= x.shape[1], "k: expected 1 to the number of columns")
+    places = np.argsort(-x, axis=1, kind="stable")[:, : whole(k)]  # nan last
+    if not mask:
+        return np.take_along_axis(x, places, axis=1)
+    ones_there = np.zeros_like(x)
+    np.put_along_axis(ones_there, places, 1.0, axis=1)
+    return ones_there
+
+
+def class_indices(indices, classes):
+    """A vector of indices from 1, counted from 0."""
+    indices = matrix(indices)
+    require(1 in indices.shape, "expected a vector of indices")
+    require(np.all((indices >= 1) & (indices <= classes) & (indices == np.floor(indices))), "the index is out of range")
+    return indices.ravel().astype(int) - 1
+
+
+def onehot(indices, classes):
+    return np.eye(whole(classes, 1))[class_indices(indices, whole(classes, 1))]
+
+
+def cross_entropy(logits, targets, rows=False):
+    """The mean, or each row, of -log softmax(logits) at the target, from 1."""
+    logits = not_empty(logits)
+    targets = class_indices(targets, logits.shape[1])
+    require(len(targets) == len(logits), "expected a target for each row")
+    top = logits.max(axis=1, keepdims=True)
+    log_sums = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
+    losses = log_sums - logits[np.arange(len(targets)), targets][:, None]
+    return losses if rows else losses.mean()
+
+
+def philox(seed, stream, count):
+    """Pairs of uniform numbers in [0, 1) from a counter: Philox4x32-10 (Salmon et al. 2011)."""
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    counter = np.arange((count + 1) // 2, dtype=np.uint64)
+    c = [counter & low, counter >> half, np.full_like(counter, stream), np.zeros_like(counter)]
+    k0, k1 = seed & 0xFFFFFFFF, seed >> 32
+    for _ in range(10):
+        p0, p1 = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        c = [(p1 >> half) ^ c[1] ^ np.uint64(k0), p1 & low, (p0 >> half) ^ c[3] ^ np.uint64(k1), p0 & low]
+        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    unit = lambda high, rest: (((high << half) | rest) >> np.uint64(11)).astype(float) * 2.0**-53
+    return unit(c[0], c[1]), unit(c[2], c[3])
+
+
+def random(rows, cols=None, seed=None, normal=False):
+    """Uniform numbers from 0 to 1, or standard normal ones: the same for the same seed."""
+    rows, cols = whole(rows), whole(rows if cols is None else cols)
+    first, second = philox(whole(seed), 1, rows * cols)
+    if normal:  # Box and Muller
+        radius = np.sqrt(-2 * np.log(1 - first))
+        first, second = radius * np.cos(2 * np.pi * second), radius * np.sin(2 * np.pi * second)
+    return np.stack([first, second], axis=1).ravel()[: rows * cols].reshape(rows, cols)
+
+
+def dropout(x, p, seed=None):
+    """Each element is 0 with probability p, otherwise divided by 1 - p."""
+    x, p = matrix(x), float(matrix(p).item())
+    require(0 <= p < 1, "p: expected at least 0 and below 1")
+    drawn = np.stack(philox(whole(seed), 2, x.size), axis=1).ravel()[: x.size].reshape(x.shape)
+    return np.where(drawn >= p, x / (1 - p), 0)
 
 
 def round_half_away(x, digits=0):
@@ -442,27 +552,35 @@ def initial_state(h, size=None):
     return h[0]
 
 
+def states(names, steps, vectors):
+    """The states and gates after each step: a row per step, or a column."""
+    values = [np.array(value) for value in zip(*steps)]
+    return SimpleNamespace(**{name: value.T if vectors == "columns" else value for name, value in zip(names, values)})
+
+
 def gate_weights(W, rows, cols):
     require(matrix(W).shape == (rows, cols), f"expected {rows} × {cols}, found {matrix(W).shape}")
     return matrix(W)
 
 
-def rnn(x, h, W_x, W_h, b=None):
+def rnn(x, h, W_x, W_h, b=None, vectors="rows"):
     """h' = tanh(x W_x + h W_h + b) for each row x."""
-    x, h = not_empty(x), initial_state(h)
+    x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
+    h = initial_state(h)
     size, steps = len(h), []
     W_x, W_h, b = gate_weights(W_x, x.shape[1], size), gate_weights(W_h, size, size), vector(b, size)
     for x_t in x:
         z = x_t @ W_x + h @ W_h + b
         h = np.tanh(z)
         steps.append((z, h))
-    return SimpleNamespace(**dict(zip("zh", map(np.array, zip(*steps)))))
+    return states("zh", steps, vectors)
 
 
-def lstm(x, h, c, W_x, W_h, b=None):
+def lstm(x, h, c, W_x, W_h, b=None, vectors="rows"):
     """The gates are side by side in the order i f g o."""
-    x, h = not_empty(x), initial_state(h)
-    size, steps, c = len(h), [], initial_state(c, len(h))
+    x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
+    h = initial_state(h)
+    size, steps, c = len(h), [], initial_state(matrix(c).T if vectors == "columns" else c, len(h))
     W_x, W_h = gate_weights(W_x, x.shape[1], 4 * size), gate_weights(W_h, size, 4 * size)
     b = vector(b, 4 * size)
     for x_t in x:
@@ -471,13 +589,14 @@ def lstm(x, h, c, W_x, W_h, b=None):
         c = f * c + i * g
         h = o * np.tanh(c)
         steps.append((i, f, g, o, c, h))
-    return SimpleNamespace(**dict(zip("ifgoch", map(np.array, zip(*steps)))))
+    return states("ifgoch", steps, vectors)
 
 
-def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after"):
+def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after", vectors="rows"):
     """The gates are side by side in the order r z n; the reset gate comes after or before h U_n."""
     require(reset in ("after", "before"), "reset: expected after or before")
-    x, h = not_empty(x), initial_state(h)
+    x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
+    h = initial_state(h)
     size, steps = len(h), []
     W_x, W_h = gate_weights(W_x, x.shape[1], 3 * size), gate_weights(W_h, size, 3 * size)
     b, b_h = vector(b, 3 * size), vector(b_h, 3 * size) + np.zeros(3 * size)
@@ -489,7 +608,7 @@ def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after"):
         n = np.tanh(x_n + past)
         h = (1 - z) * n + z * h
         steps.append((r, z, n, h))
-    return SimpleNamespace(**dict(zip("rznh", map(np.array, zip(*steps)))))
+    return states("rznh", steps, vectors)
 
 
 # ---------------------------------------------------------------- claims
@@ -498,6 +617,10 @@ def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after"):
 def nearly(expected):
     """The tolerance of a claim without a rule."""
     return 1e-9 * (1 + np.abs(expected))
+
+
+def within_relative(tolerance):
+    return lambda expected: tolerance * (1 + np.abs(expected))
 
 
 def within(tolerance):

@@ -92,6 +92,55 @@ def index_list(index, size):
     return index.long() - 1
 
 
+def multiply(x, y):
+    """x * y: the product of matrices; a number on either side scales."""
+    x, y = matrix(x), matrix(y)
+    return x * y if 1 in (x.numel(), y.numel()) else x @ y
+
+
+def inclusive_range(first, last):
+    """The row first, first + 1, …, up to last."""
+    first, last = float(matrix(first)[0, 0]), float(matrix(last)[0, 0])
+    return first + torch.arange(max(0.0, math.floor(last - first) + 1.0))[None, :]
+
+
+def stack(rows):
+    """Rows one above the other."""
+    return torch.cat([matrix(row) for row in rows])
+
+
+def rows_of(x):
+    """Each row of a matrix, as a matrix."""
+    return [row[None, :] for row in matrix(x)]
+
+
+def numbers_of(x):
+    return list(matrix(x).ravel())
+
+
+def tracked(x):
+    """A value whose gradient is wanted."""
+    for tensor in x if isinstance(x, list) else [x]:
+        tensor.requires_grad_()
+    return x
+
+
+def gradient(of, start=None, /, **values):
+    """The gradient of a number, or of sum(of * start), for each value; of a result for each of its parts."""
+    def for_value(value):
+        if isinstance(value, SimpleNamespace):
+            return SimpleNamespace(**{name: for_value(part) for name, part in vars(value).items()})
+        if isinstance(value, list):
+            return [for_value(item) for item in value]
+        if hasattr(value, "steps"):  # an RNN continues with the states themselves
+            return torch.stack([for_value(step) for step in value.steps], dim=value.axis)
+        found = torch.autograd.grad(of, value, start, retain_graph=True, allow_unused=True)[0]
+        return torch.zeros_like(value) if found is None else found
+
+    start = None if start is None else matrix(start).reshape(of.shape)
+    return SimpleNamespace(**{name: for_value(value) for name, value in values.items()})
+
+
 def divide(x, y):
     """x / y: by a number, or by a matrix of the same shape."""
     x, y = matrix(x), matrix(y)
@@ -103,7 +152,7 @@ def divide(x, y):
 
 
 def relu(x):
-    return torch.clamp(x, min=0)
+    return torch.relu(x)
 
 
 def sigmoid(x):
@@ -118,7 +167,7 @@ def softmax(x, axis=1):
     """The softmax of each row (axis = 1) or column (axis = 0); zeros where all are -inf."""
     x = matrix(x)
     empty = torch.all(x == -math.inf, dim=axis, keepdim=True)
-    return torch.where(empty, 0.0, torch.softmax(x, dim=axis))
+    return torch.where(empty, 0.0, torch.softmax(torch.where(empty, 0.0, x), dim=axis))
 
 
 def argmax(x, axis=1):
@@ -126,21 +175,22 @@ def argmax(x, axis=1):
     return not_empty(x).argmax(dim=axis, keepdim=True) + 1.0
 
 
-def layernorm(x, gain=None, bias=None, eps=1e-5):
-    x = matrix(x)
-    centered = x - x.mean(dim=1, keepdim=True)
-    y = centered / torch.sqrt((centered**2).mean(dim=1, keepdim=True) + eps)
-    return y * (1 if gain is None else row_of(gain, x)) + (0 if bias is None else row_of(bias, x))
+def layernorm(x, gain=None, bias=None, eps=1e-5, vectors="rows"):
+    x, axis = matrix(x), 0 if vectors == "columns" else 1
+    centered = x - x.mean(dim=axis, keepdim=True)
+    y = centered / torch.sqrt((centered**2).mean(dim=axis, keepdim=True) + eps)
+    return y * (1 if gain is None else along(gain, x, axis)) + (0 if bias is None else along(bias, x, axis))
 
 
-def rmsnorm(x, gain=None, eps=1e-5):
-    x = matrix(x)
-    y = x / torch.sqrt((x**2).mean(dim=1, keepdim=True) + eps)
-    return y * (1 if gain is None else row_of(gain, x))
+def rmsnorm(x, gain=None, eps=1e-5, vectors="rows"):
+    x, axis = matrix(x), 0 if vectors == "columns" else 1
+    y = x / torch.sqrt((x**2).mean(dim=axis, keepdim=True) + eps)
+    return y * (1 if gain is None else along(gain, x, axis))
 
 
-def row_of(gain, x):
-    require(tuple(matrix(gain).shape) == (1, x.shape[1]), "expected a row as wide as the matrix")
+def along(gain, x, axis):
+    expected = (1, x.shape[1]) if axis == 1 else (x.shape[0], 1)
+    require(tuple(matrix(gain).shape) == expected, "expected a vector of the size of those of the matrix")
     return matrix(gain)
 
 
@@ -164,6 +214,85 @@ def identity(size):
 
 def shape(x):
     return array([list(matrix(x).shape)])
+
+
+def where(condition, x, y):
+    return torch.where(matrix(condition) != 0, matrix(x), matrix(y))
+
+
+def diag(x):
+    """A diagonal matrix of a vector; of a matrix, the row of its diagonal."""
+    x = matrix(x)
+    return torch.diag(x.ravel()) if 1 in x.shape else torch.diag(x)[None, :]
+
+
+def sort(x, axis=1, descending=False):
+    """Each row (axis = 1) or column in ascending order, nan last."""
+    x = torch.sort(matrix(x), dim=axis).values
+    return torch.flip(x, [axis]) if descending else x
+
+
+def topk(x, k, mask=False):
+    """The k largest elements of each row, the largest first; or a 1 where they are."""
+    x = matrix(x)
+    require(1 <= whole(k) <= x.shape[1], "k: expected 1 to the number of columns")
+    places = torch.sort(-x, dim=1, stable=True).indices[:, : whole(k)]  # nan last
+    if not mask:
+        return torch.gather(x, 1, places)
+    return torch.zeros_like(x).scatter(1, places, 1.0)
+
+
+def class_indices(indices, classes):
+    """A vector of indices from 1, counted from 0."""
+    indices = matrix(indices)
+    require(1 in indices.shape, "expected a vector of indices")
+    fits = (indices >= 1) & (indices <= classes) & (indices == torch.floor(indices))
+    require(torch.all(fits), "the index is out of range")
+    return indices.ravel().long() - 1
+
+
+def onehot(indices, classes):
+    return torch.eye(whole(classes, 1))[class_indices(indices, whole(classes, 1))]
+
+
+def cross_entropy(logits, targets, rows=False):
+    """The mean, or each row, of -log softmax(logits) at the target, from 1."""
+    logits = not_empty(logits)
+    targets = class_indices(targets, logits.shape[1])
+    require(len(targets) == len(logits), "expected a target for each row")
+    losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")[:, None]
+    return losses if rows else losses.mean()
+
+
+def philox(seed, stream, count):
+    """Pairs of uniform numbers in [0, 1) from a counter: Philox4x32-10 (Salmon et al. 2011)."""
+    low, numbers = 0xFFFFFFFF, []
+    for counter in range((count + 1) // 2):
+        c, k0, k1 = [counter & low, counter >> 32, stream, 0], seed & low, seed >> 32
+        for _ in range(10):
+            p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+            c = [(p1 >> 32) ^ c[1] ^ k0, p1 & low, (p0 >> 32) ^ c[3] ^ k1, p0 & low]
+            k0, k1 = (k0 + 0x9E3779B9) & low, (k1 + 0xBB67AE85) & low
+        numbers.append([(c[0] << 32 | c[1]) >> 11, (c[2] << 32 | c[3]) >> 11])
+    return torch.tensor(numbers, dtype=torch.float64).reshape(-1, 2) * 2.0**-53
+
+
+def random(rows, cols=None, seed=None, normal=False):
+    """Uniform numbers from 0 to 1, or standard normal ones: the same for the same seed."""
+    rows, cols = whole(rows), whole(rows if cols is None else cols)
+    numbers = philox(whole(seed), 1, rows * cols)
+    if normal:  # Box and Muller
+        radius, angle = torch.sqrt(-2 * torch.log(1 - numbers[:, 0])), 2 * math.pi * numbers[:, 1]
+        numbers = torch.stack([radius * torch.cos(angle), radius * torch.sin(angle)], dim=1)
+    return numbers.ravel()[: rows * cols].reshape(rows, cols)
+
+
+def dropout(x, p, seed=None):
+    """Each element is 0 with probability p, otherwise divided by 1 - p."""
+    x, p = matrix(x), float(matrix(p))
+    require(0 <= p < 1, "p: expected at least 0 and below 1")
+    drawn = philox(whole(seed), 2, x.numel()).ravel()[: x.numel()].reshape(x.shape)
+    return torch.where(drawn >= p, x / (1 - p), 0.0)
 
 
 def round_half_away(x, digits=0):
@@ -305,7 +434,8 @@ def allowed_pairs(queries, keys, causal=False, mask=None, window=None, offset=0,
 def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, alibi=None,
               normalizer="softmax", W=None, U=None, b=None, v_a=None, vectors="rows", **masks):
     """Score, mask, normalize, combine. The result has the intermediate results as fields."""
-    parts = SimpleNamespace(q=not_empty(q), k=not_empty(k), v=not_empty(v))
+    q, k, v = (not_empty(x).clone() for x in (q, k, v))  # gradients of these are by this call alone
+    parts = SimpleNamespace(q=q, k=k, v=v)
     require(vectors in ("rows", "columns"), "vectors: expected rows or columns")
     turned = vectors == "columns"
     q, k, v = (x.T if turned else x for x in vars(parts).values())
@@ -334,12 +464,12 @@ def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, a
         scores = scores - alibi * torch.abs(torch.arange(len(k))[None, :] - query)
     allowed = allowed_pairs(len(q), len(k), **masks)
     parts.scores = torch.where(allowed, scores, -math.inf)
-    parts.weights = torch.zeros_like(scores)
-    output = torch.zeros(len(q), v.shape[1])
-    for i, keys in enumerate(allowed):
-        if keys.any():  # a query that may attend no key has weights and output of zero
-            parts.weights[i, keys] = NORMALIZERS[normalizer](scores[i, keys])
-            output[i] = parts.weights[i, keys] @ v[keys]
+    weights, empty = [], torch.zeros(len(k))
+    for i, keys in enumerate(allowed):  # a query that may attend no key has weights and output of zero
+        own = NORMALIZERS[normalizer](parts.scores[i, keys]) if keys.any() else empty[keys]
+        weights.append(empty.index_put((keys,), own))
+    parts.weights = torch.stack(weights)
+    output = torch.stack([parts.weights[i, keys] @ v[keys] for i, keys in enumerate(allowed)])
     parts.output = output.T if turned else output
     return parts
 
@@ -353,8 +483,9 @@ def self_attention(x, W_q, W_k, W_v=None, /, **options):
 
 
 def cross_attention(x, y, W_q, W_k, W_v=None, /, vectors="rows", **options):
-    inputs = dict(x=not_empty(x)) if y is None else dict(x=not_empty(x), y=not_empty(y))
-    y = x if y is None else y
+    x = not_empty(x).clone()
+    inputs = dict(x=x) if y is None else dict(x=x, y=not_empty(y).clone())
+    y = inputs.get("y", x)
     values = y if W_v is None else product(y, W_v, vectors)
     result = attention(product(x, W_q, vectors), product(y, W_k, vectors), values, vectors=vectors, **options)
     return SimpleNamespace(**inputs, **vars(result))
@@ -362,10 +493,9 @@ def cross_attention(x, y, W_q, W_k, W_v=None, /, vectors="rows", **options):
 
 def multihead(x, W_q, W_k, W_v, W_O=None, /, heads=None, source=None, vectors="rows", **options):
     """Attention of several heads, whose outputs are concatenated; W_q, W_k, W_v: lists, or one matrix."""
-    parts = SimpleNamespace(x=not_empty(x))
-    if source is not None:
-        parts.y = not_empty(source)
-    y = x if source is None else source
+    x = not_empty(x).clone()
+    y = x if source is None else not_empty(source).clone()
+    parts = SimpleNamespace(x=x) if source is None else SimpleNamespace(x=x, y=y)
     W_q, W_k, W_v = (split_heads(W, 1 if heads is None else whole(heads, 1), vectors) for W in (W_q, W_k, W_v))
     count = len(W_q)
     require(heads is None or count == whole(heads), "heads: W_q lists another number")
@@ -429,8 +559,7 @@ def conv1d(x, kernel, b=None, padding="same", stride=1):
     left = (len(taps) - 1) // 2 if padding == "same" else 0
     rows = len(x) if padding == "same" else len(x) - len(taps) + 1
     require(rows >= 1, "the kernel does not fit into the rows")
-    padded = torch.zeros(len(x) + len(taps) - 1, x.shape[1])
-    padded[left : left + len(x)] = x
+    padded = torch.nn.functional.pad(x, (0, 0, left, len(taps) - 1 - left))
     y = sum(padded[t : t + rows] @ tap for t, tap in enumerate(taps))
     return y[:: whole(stride, 1)] + vector(b, y.shape[1])
 
@@ -441,27 +570,40 @@ def initial_state(h, size=None):
     return h[0]
 
 
+def states(names, steps, vectors):
+    """The states and gates after each step: a row per step, or a column."""
+    parts = SimpleNamespace()
+    for name, values in zip(names, zip(*steps)):
+        axis = 1 if vectors == "columns" else 0
+        part = torch.stack(values, dim=axis)
+        part.steps, part.axis = values, axis  # for gradient()
+        setattr(parts, name, part)
+    return parts
+
+
 def gate_weights(W, rows, cols):
     require(tuple(matrix(W).shape) == (rows, cols), f"expected {rows} × {cols}, found {tuple(matrix(W).shape)}")
     return matrix(W)
 
 
-def rnn(x, h, W_x, W_h, b=None):
+def rnn(x, h, W_x, W_h, b=None, vectors="rows"):
     """h' = tanh(x W_x + h W_h + b) for each row x."""
-    x, h = not_empty(x), initial_state(h)
+    x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
+    h = initial_state(h)
     size, steps = len(h), []
     W_x, W_h, b = gate_weights(W_x, x.shape[1], size), gate_weights(W_h, size, size), vector(b, size)
     for x_t in x:
         z = x_t @ W_x + h @ W_h + b
         h = torch.tanh(z)
         steps.append((z, h))
-    return SimpleNamespace(**dict(zip("zh", map(torch.stack, zip(*steps)))))
+    return states("zh", steps, vectors)
 
 
-def lstm(x, h, c, W_x, W_h, b=None):
+def lstm(x, h, c, W_x, W_h, b=None, vectors="rows"):
     """The gates are side by side in the order i f g o."""
-    x, h = not_empty(x), initial_state(h)
-    size, steps, c = len(h), [], initial_state(c, len(h))
+    x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
+    h = initial_state(h)
+    size, steps, c = len(h), [], initial_state(matrix(c).T if vectors == "columns" else c, len(h))
     W_x, W_h = gate_weights(W_x, x.shape[1], 4 * size), gate_weights(W_h, size, 4 * size)
     b = vector(b, 4 * size)
     for x_t in x:
@@ -470,13 +612,14 @@ def lstm(x, h, c, W_x, W_h, b=None):
         c = f * c + i * g
         h = o * torch.tanh(c)
         steps.append((i, f, g, o, c, h))
-    return SimpleNamespace(**dict(zip("ifgoch", map(torch.stack, zip(*steps)))))
+    return states("ifgoch", steps, vectors)
 
 
-def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after"):
+def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after", vectors="rows"):
     """The gates are side by side in the order r z n; the reset gate comes after or before h U_n."""
     require(reset in ("after", "before"), "reset: expected after or before")
-    x, h = not_empty(x), initial_state(h)
+    x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
+    h = initial_state(h)
     size, steps = len(h), []
     W_x, W_h = gate_weights(W_x, x.shape[1], 3 * size), gate_weights(W_h, size, 3 * size)
     b, b_h = vector(b, 3 * size), vector(b_h, 3 * size) + torch.zeros(3 * size)
@@ -488,7 +631,7 @@ def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after"):
         n = torch.tanh(x_n + past)
         h = (1 - z) * n + z * h
         steps.append((r, z, n, h))
-    return SimpleNamespace(**dict(zip("rznh", map(torch.stack, zip(*steps)))))
+    return states("rznh", steps, vectors)
 
 
 # ---------------------------------------------------------------- claims
@@ -497,6 +640,10 @@ def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after"):
 def nearly(expected):
     """The tolerance of a claim without a rule."""
     return 1e-9 * (1 + torch.abs(expected))
+
+
+def within_relative(tolerance):
+    return lambda expected: tolerance * (1 + torch.abs(expected))
 
 
 def within(tolerance):

@@ -11,6 +11,7 @@
 /* Precedence of operators, lowest first. */
 enum precedence {
     PRECEDENCE_NONE,
+    PRECEDENCE_COMPARE,
     PRECEDENCE_SUM,
     PRECEDENCE_PRODUCT,
     PRECEDENCE_SIGN,
@@ -36,6 +37,12 @@ static const struct operator_row operators[] = {
                                       false },
     [ATT_OP_POWER] = { ATT_CONSTRUCT_POWER, PRECEDENCE_POWER, true },
     [ATT_OP_DIVIDE_ELEMENTWISE] = { ATT_CONSTRUCT_DIVIDE_ELEMENTWISE, PRECEDENCE_PRODUCT, false },
+    [ATT_OP_LESS] = { ATT_CONSTRUCT_LESS, PRECEDENCE_COMPARE, false },
+    [ATT_OP_LESS_EQUAL] = { ATT_CONSTRUCT_LESS_EQUAL, PRECEDENCE_COMPARE, false },
+    [ATT_OP_GREATER] = { ATT_CONSTRUCT_GREATER, PRECEDENCE_COMPARE, false },
+    [ATT_OP_GREATER_EQUAL] = { ATT_CONSTRUCT_GREATER_EQUAL, PRECEDENCE_COMPARE, false },
+    [ATT_OP_EQUAL_TO] = { ATT_CONSTRUCT_EQUAL_TO, PRECEDENCE_COMPARE, false },
+    [ATT_OP_NOT_EQUAL_TO] = { ATT_CONSTRUCT_NOT_EQUAL_TO, PRECEDENCE_COMPARE, false },
 };
 
 /* Functions with a mathematical notation of their own, such as roots and norms. */
@@ -80,6 +87,8 @@ static enum precedence precedence_of(const struct formula_printer *w, const att_
         return operators[e->op].precedence;
     case ATT_EXPR_NEGATE:
         return PRECEDENCE_SIGN;
+    case ATT_EXPR_RANGE:
+        return PRECEDENCE_SUM;
     case ATT_EXPR_NUMBER:
         return (e->text ? e->text[0] == '-' : signbit(e->number) && e->number != 0)
                    ? PRECEDENCE_SIGN
@@ -275,7 +284,7 @@ static void put_constant_row(const struct formula_printer *w, const att_matrix *
 static void put_constant(const struct formula_printer *w, const att_matrix *m)
 {
     att_number_format format =
-        att_number_choose(m->data, m->allowed, m->rows * m->cols, digits_of(w));
+        att_number_choose_sums(m->data, m->allowed, m->rows * m->cols, m->magnitude, digits_of(w));
     if (m->rows == 1 && m->cols == 1) {
         put_value(w, m->data[0], format);
         return;
@@ -451,7 +460,14 @@ static void put(const struct formula_printer *w, const att_expr *e, enum precede
 void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *notation,
                      int digits)
 {
-    put(&(struct formula_printer){ out, notation, digits }, expr, PRECEDENCE_NONE, true);
+    /* A comparison gets parentheses: an equals sign is next to it. */
+    put(&(struct formula_printer){ out, notation, digits }, expr, PRECEDENCE_SUM, true);
+}
+
+void att_put_formula_term(att_writer *out, const att_expr *expr, const att_notation *notation,
+                          int digits)
+{
+    put(&(struct formula_printer){ out, notation, digits }, expr, PRECEDENCE_PRODUCT, false);
 }
 
 void att_put_formula_number(att_writer *out, double value, const att_notation *notation, int digits)

@@ -15,6 +15,12 @@ typedef enum att_construct {
     ATT_CONSTRUCT_DIVIDE,
     ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE,
     ATT_CONSTRUCT_DIVIDE_ELEMENTWISE,
+    ATT_CONSTRUCT_LESS, /* comparisons, in the order of att_expr_op */
+    ATT_CONSTRUCT_LESS_EQUAL,
+    ATT_CONSTRUCT_GREATER,
+    ATT_CONSTRUCT_GREATER_EQUAL,
+    ATT_CONSTRUCT_EQUAL_TO,
+    ATT_CONSTRUCT_NOT_EQUAL_TO,
     ATT_CONSTRUCT_POWER,
     ATT_CONSTRUCT_NEGATE,
     ATT_CONSTRUCT_TRANSPOSE,
@@ -74,6 +80,10 @@ extern const att_notation att_notation_mathml;
 enum { ATT_DIGITS_EXACT = -1 };
 void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *notation,
                      int digits);
+
+/* A term behind a plus sign: with parentheses if it is a sum or begins with a minus sign. */
+void att_put_formula_term(att_writer *out, const att_expr *expr, const att_notation *notation,
+                          int digits);
 
 /* A single number with its own rounding. */
 void att_put_formula_number(att_writer *out, double value, const att_notation *notation,

@@ -153,6 +153,12 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
         [ATT_CONSTRUCT_DIVIDE] = { "\\frac{", "}{", "}", true, true },                             \
         [ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE] = { "", " \\odot ", "", false, false },               \
         [ATT_CONSTRUCT_DIVIDE_ELEMENTWISE] = { "", " \\oslash ", "", false, false },               \
+        [ATT_CONSTRUCT_LESS] = { "", " < ", "", false, false },                                    \
+        [ATT_CONSTRUCT_LESS_EQUAL] = { "", " \\le ", "", false, false },                           \
+        [ATT_CONSTRUCT_GREATER] = { "", " > ", "", false, false },                                 \
+        [ATT_CONSTRUCT_GREATER_EQUAL] = { "", " \\ge ", "", false, false },                        \
+        [ATT_CONSTRUCT_EQUAL_TO] = { "", " \\mathrel{==} ", "", false, false },                    \
+        [ATT_CONSTRUCT_NOT_EQUAL_TO] = { "", " \\ne ", "", false, false },                         \
         [ATT_CONSTRUCT_POWER] = { "{", "}^{", "}", false, true },                                  \
         [ATT_CONSTRUCT_NEGATE] = { "-", "", "", false, false },                                    \
         [ATT_CONSTRUCT_TRANSPOSE] = { "{", "", "}^{\\top}", false, false },                        \

@@ -48,6 +48,12 @@ static const char *const low_digits[] = { "₀", "₁", "₂", "₃", "₄", "�
 const att_notation att_notation_unicode = {
     .constructs = {
         COMMON_LOOKS,
+        [ATT_CONSTRUCT_LESS] = { "", " < ", "", false, false },
+        [ATT_CONSTRUCT_LESS_EQUAL] = { "", " ≤ ", "", false, false },
+        [ATT_CONSTRUCT_GREATER] = { "", " > ", "", false, false },
+        [ATT_CONSTRUCT_GREATER_EQUAL] = { "", " ≥ ", "", false, false },
+        [ATT_CONSTRUCT_EQUAL_TO] = { "", " == ", "", false, false },
+        [ATT_CONSTRUCT_NOT_EQUAL_TO] = { "", " ≠ ", "", false, false },
         [ATT_CONSTRUCT_PRODUCT] = { "", " · ", "", false, false },
         [ATT_CONSTRUCT_NUMBER_PRODUCT] = { "", "·", "", false, false },
         [ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE] = { "", " ⊙ ", "", false, false },
@@ -64,6 +70,12 @@ const att_notation att_notation_unicode = {
 const att_notation att_notation_ascii = {
     .constructs = {
         COMMON_LOOKS,
+        [ATT_CONSTRUCT_LESS] = { "", " < ", "", false, false },
+        [ATT_CONSTRUCT_LESS_EQUAL] = { "", " <= ", "", false, false },
+        [ATT_CONSTRUCT_GREATER] = { "", " > ", "", false, false },
+        [ATT_CONSTRUCT_GREATER_EQUAL] = { "", " >= ", "", false, false },
+        [ATT_CONSTRUCT_EQUAL_TO] = { "", " == ", "", false, false },
+        [ATT_CONSTRUCT_NOT_EQUAL_TO] = { "", " != ", "", false, false },
         [ATT_CONSTRUCT_PRODUCT] = { "", " * ", "", false, false },
         [ATT_CONSTRUCT_NUMBER_PRODUCT] = { "", "*", "", false, false },
         [ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE] = { "", " .* ", "", false, false },

@@ -203,6 +203,7 @@ att_map att_map_panel(const att_map *map, int64_t index)
     att_map one = *map;
     int64_t start = offset_of(map, index, 0, 0);
     one.panels = 1;
+    one.panel_columns = 0;
     one.weights += start;
     one.allowed = map->allowed ? map->allowed + start : NULL;
     one.panel_labels = map->panel_labels ? map->panel_labels + index : NULL;
@@ -263,7 +264,17 @@ static att_status check_sizes(const att_map *map, att_error *err)
 att_status att_map_render(att_string *out, const att_map *map, const att_render_options *options,
                           att_error *err)
 {
-    enum { FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_SVG };
+    static att_status (*const renderers[])(att_string *, const att_map *,
+                                           const att_render_options *, att_error *) = {
+        [ATT_FORMAT_TEXT] = att_map_text,
+        [ATT_FORMAT_HTML] = att_map_html,
+        [ATT_FORMAT_JSON] = att_map_json,
+        [ATT_FORMAT_SVG] = att_map_svg,
+    };
+    enum {
+        FORMATS =
+            1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_HTML | 1 << ATT_FORMAT_JSON | 1 << ATT_FORMAT_SVG
+    };
     att_render_options resolved;
     ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "an attention map", err));
     if (!options || options->digits == 0)
@@ -276,10 +287,14 @@ att_status att_map_render(att_string *out, const att_map *map, const att_render_
     const att_map shown = resolved.head > 0 ? att_map_panel(map, resolved.head - 1) : *map;
     att_arena arena = { 0 };
     att_map marked;
-    att_status status = !att_map_mark_labels(&marked, &shown, &arena) ? att_fail_memory(err)
-                        : resolved.format == ATT_FORMAT_SVG
-                            ? att_map_svg(out, &marked, &resolved, err)
-                            : att_map_text(out, &marked, &resolved, err);
+    if (resolved.format == ATT_FORMAT_TEXT && shown.panel_columns > 0 && shown.panels > 1) {
+        att_writer table = att_writer_on(out);
+        att_map_put_grid_text(&table, &shown);
+        return att_writer_finish(&table, err);
+    }
+    att_status status = att_map_mark_labels(&marked, &shown, &arena)
+                            ? renderers[resolved.format](out, &marked, &resolved, err)
+                            : att_fail_memory(err);
     att_arena_free(&arena);
     return status;
 }

@@ -72,6 +72,21 @@ att_status att_map_svg(att_string *out, const att_map *map, const att_render_opt
 att_status att_map_text(att_string *out, const att_map *map, const att_render_options *options,
                         att_error *err);
 
+att_status att_map_json(att_string *out, const att_map *map, const att_render_options *options,
+                        att_error *err);
+att_status att_map_html(att_string *out, const att_map *map, const att_render_options *options,
+                        att_error *err);
+
+/* The drawing of a map that the options ask for, as an svg element. */
+void att_map_put_drawing(att_writer *out, const att_map *map, const att_render_options *options);
+
+/* Arcs between words, a picture for each panel; and an overview, a small picture for each panel. */
+void att_map_put_arcs(att_writer *out, const att_map *map);
+void att_map_put_grid(att_writer *out, const att_map *map);
+
+/* An overview as text: where each panel attends. */
+void att_map_put_grid_text(att_writer *out, const att_map *map);
+
 void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options *options);
 
 void att_map_put_text(att_writer *out, const att_map *map, const att_render_options *options,

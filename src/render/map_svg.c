@@ -398,6 +398,21 @@ void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options 
     att_put(out, "</svg>\n");
 }
 
+void att_map_put_drawing(att_writer *out, const att_map *map, const att_render_options *options)
+{
+    if (options->arcs) {
+        att_map_put_arcs(out, map);
+        return;
+    }
+    if (map->panel_columns > 0) {
+        att_map_put_grid(out, map);
+        return;
+    }
+    att_map_put_svg(
+        out, map,
+        &(att_svg_options){ .id = "map", .flat = options->flat, .digits = options->digits });
+}
+
 /* The most cells on a side: a cell takes about 100 bytes, and a line of 3,000 characters would be a
  * drawing of gigabytes that nothing opens. */
 static int64_t max_side(const att_map *map)
@@ -437,9 +452,7 @@ att_status att_map_svg(att_string *text, const att_map *map, const att_render_op
     if (ok) {
         att_writer out = att_writer_on(text);
         att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        att_map_put_svg(
-            &out, &shown,
-            &(att_svg_options){ .id = "map", .flat = options->flat, .digits = options->digits });
+        att_map_put_drawing(&out, &shown, options);
         status = att_writer_finish(&out, err);
     }
     att_arena_free(&arena);

@@ -1,6 +1,7 @@
 /* Formatting of numbers: rounded for display, or exact. */
 #include "render/number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,10 +68,17 @@ static int decimals_needed(double value, int max)
 att_number_format att_number_choose(const double *values, const uint8_t *allowed, int64_t count,
                                     int digits)
 {
+    return att_number_choose_sums(values, allowed, count, 0, digits);
+}
+
+att_number_format att_number_choose_sums(const double *values, const uint8_t *allowed,
+                                         int64_t count, double magnitude, int digits)
+{
     double largest = 0;
     int decimals = 0;
+    double zero = 16 * DBL_EPSILON * magnitude; /* a sum of a few terms is that inexact */
     for (int64_t i = 0; i < count; i++) {
-        if ((allowed && !allowed[i]) || !isfinite(values[i]))
+        if ((allowed && !allowed[i]) || !isfinite(values[i]) || fabs(values[i]) < zero)
             continue;
         largest = fmax(largest, fabs(values[i]));
         int needed = decimals < digits ? decimals_needed(values[i], digits) : digits;
@@ -79,8 +87,8 @@ att_number_format att_number_choose(const double *values, const uint8_t *allowed
     bool too_small = decimals > 0 && largest < fmin(1e-2, power_of_ten(1 - digits));
     bool too_large = largest >= (decimals == 0 && digits > 0 ? LARGE_INTEGER : LARGE);
     if (too_small || too_large)
-        return (att_number_format){ .decimals = digits, .scientific = true };
-    return (att_number_format){ .decimals = decimals };
+        return (att_number_format){ .decimals = digits, .scientific = true, .zero = zero };
+    return (att_number_format){ .decimals = decimals, .zero = zero };
 }
 
 att_number_format att_number_choose_one(double value, int digits)
@@ -106,7 +114,7 @@ size_t att_number_print(char *buffer, double value, att_number_format format)
 {
     if (!isfinite(value))
         return put_special(buffer, value);
-    if (value == 0)
+    if (value == 0 || fabs(value) < format.zero)
         value = 0; /* no minus sign before zero */
     bool vanishes = !format.scientific && att_number_rounds_to_zero(value, format.decimals);
     if (vanishes && fabs(value) >= SMALL)

@@ -14,6 +14,7 @@ enum { ATT_NUMBER_SIZE = 400, ATT_DIGITS_MAX = 17, ATT_DIGITS_DEFAULT = 4 };
 typedef struct att_number_format {
     int decimals;
     bool scientific;
+    double zero; /* smaller numbers are round-off and printed as 0 */
 } att_number_format;
 
 /* Chooses a format for `count` numbers, without those that have allowed[i] == 0 (`allowed` may be
@@ -21,6 +22,11 @@ typedef struct att_number_format {
  * is too large or too small to read otherwise. */
 att_number_format att_number_choose(const double *values, const uint8_t *allowed, int64_t count,
                                     int digits);
+
+/* The same for sums of terms of that magnitude (0: not sums): what is as small as their round-off
+ * is zero. */
+att_number_format att_number_choose_sums(const double *values, const uint8_t *allowed,
+                                         int64_t count, double magnitude, int digits);
 
 /* The format for a single number. */
 att_number_format att_number_choose_one(double value, int digits);

@@ -6,9 +6,10 @@
 #include "render/formula.h"
 #include "render/map.h"
 #include "render/writer.h"
+#include "sheet/rounding.h"
 #include "sheet/trace.h"
 
-enum { ATT_STEP_KINDS = ATT_STEP_PLOT + 1 };
+enum { ATT_STEP_KINDS = ATT_STEP_GRADIENT + 1 };
 
 typedef struct att_page {
     att_writer *out;
@@ -21,6 +22,7 @@ typedef struct att_page {
     size_t sheet_number;    /* its number, from 1, */
     size_t step_number;     /* and the current step, from 1 */
     size_t shown;           /* steps of the sheet written so far */
+    bool in_part;           /* calculations belong to a part of the step, not to its value */
 } att_page;
 
 /* What a format writes around the calculations of a part. NULL: nothing. */
@@ -28,9 +30,9 @@ typedef struct att_calculation_markup {
     const char *begin;
     const char *between;    /* two calculations */
     const char *after_last; /* calculation */
-    const char *more_begin; /* the words "N more like these", where some are left out */
-    const char *more_end;
     const char *end;
+    const char *one_begin; /* instead of begin and end, if there is only one calculation */
+    const char *one_end;
 } att_calculation_markup;
 
 /* The functions that write one format. All are required, but for `head` and `part`, which
@@ -80,17 +82,24 @@ int att_formula_width(att_page *page, const att_expr *formula);
 /* Writes the parts of a step that the options select, with a heading wherever a head begins. */
 void att_put_parts(att_page *page, const att_trace_step *step);
 
-/* Writes the calculations of a part: at most ATT_MAX_CALCULATIONS of those that the options select,
- * then how many are left out. */
-enum { ATT_MAX_CALCULATIONS = 9 };
-void att_put_calculations(att_page *page, const att_trace_part *part);
+/* How much of the current step's workings is shown: as the options, then the sheet, say. */
+att_detail att_page_detail(const att_page *page);
 
-/* Writes left = right = value; `equals` stands for the first equals sign, `then` for the second. */
+/* Writes the calculations of a part, or of the value of a step: those that the options select, of
+ * which the detail `one` leaves the longest. */
+void att_put_calculations(att_page *page, const att_trace_part *part);
+void att_put_step_calculations(att_page *page, const att_trace_step *step);
+
+/* Writes left = right = value; `equals` stands for the first equals sign, `then` for the second,
+ * `about` for it where the value was rounded. */
 void att_put_calculation(att_writer *out, const att_calculation *calculation,
                          const att_notation *notation, int digits, const char *equals,
-                         const char *then);
+                         const char *then, const char *about);
 
-/* Whether the step's value is one of its parts, so that it is not shown twice. */
-bool att_value_is_part(const att_trace_step *step);
+/* "each step rounded to 1 decimal", of the current step. */
+const char *att_page_rounding(const att_page *page, char out[ATT_ROUNDING_WORDS]);
+
+/* Whether the step's value is one of its shown parts, so that it is not shown twice. */
+bool att_value_is_part(const att_page *page, const att_trace_step *step);
 
 #endif

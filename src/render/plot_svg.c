@@ -2,6 +2,7 @@
 #include "render/plot.h"
 
 #include "base/minmax.h"
+#include "render/number.h"
 #include "render/svg.h"
 
 #include <inttypes.h>
@@ -28,8 +29,40 @@ typedef struct drawing {
     att_writer *out;
     const att_plot *plot;
     att_decades decades;
+    double linear_step, linear_top; /* grid lines of a linear scale, and its end */
     int top;
 } drawing;
+
+/* Grid lines at 1, 2 or 5 times a power of ten, at most MAX_LINES of them. */
+static void set_linear_scale(drawing *d)
+{
+    enum { MAX_LINES = 7 };
+    static const double factors[] = { 1, 2, 5, 10 };
+    double high = 0, power = 1;
+    for (size_t c = 0; c < d->plot->curve_count; c++)
+        for (int64_t i = 0; i < d->plot->count; i++)
+            if (isfinite(d->plot->curves[c].values[i]))
+                high = fmax(high, d->plot->curves[c].values[i]);
+    high = high > 0 ? high : 1;
+    while (power > high / MAX_LINES)
+        power /= 10;
+    while (power * 10 < high / MAX_LINES)
+        power *= 10;
+    for (int i = 0; i < 4; i++) {
+        d->linear_step = factors[i] * power;
+        if (high / d->linear_step <= MAX_LINES)
+            break;
+    }
+    d->linear_top = ceil(high / d->linear_step) * d->linear_step;
+}
+
+/* The height of a value from 0 to 1; below 0: not in the plot. */
+static double height_of(const drawing *d, double value)
+{
+    if (!d->plot->linear)
+        return att_plot_height(&d->decades, value);
+    return isfinite(value) && value >= 0 ? value / d->linear_top : -1;
+}
 
 static int row_of(const drawing *d, double height)
 {
@@ -53,7 +86,7 @@ static void put_curve(const drawing *d, size_t curve)
     att_put(d->out, "\" d=\"");
     for (int64_t i = 0; i < points; i++) {
         int64_t place = att_plot_index(d->plot, points > 1 ? (double)i / (double)(points - 1) : 0);
-        double height = att_plot_height(&d->decades, line->values[place]);
+        double height = height_of(d, line->values[place]);
         if (height >= 0)
             att_putf(d->out, "%c%d %d", under_way ? 'L' : 'M', column_of(d, place),
                      row_of(d, height));
@@ -62,9 +95,26 @@ static void put_curve(const drawing *d, size_t curve)
     att_put(d->out, "\"/>\n");
 }
 
+static void put_linear_lines(const drawing *d)
+{
+    for (int i = 0; i * d->linear_step < d->linear_top * 1.001; i++) {
+        char text[ATT_NUMBER_SIZE];
+        int y = row_of(d, i * d->linear_step / d->linear_top);
+        att_number_short(text, i * d->linear_step, 4);
+        att_putf(d->out, "<path d=\"M%d %dh%d\" stroke=\"#dfe3e8\"/>\n", LEFT_MARGIN, y,
+                 PLOT_WIDTH);
+        att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT_MARGIN - 8,
+                 y + 5, text);
+    }
+}
+
 /* Grid lines at powers of ten, with labels. */
 static void put_lines(const drawing *d)
 {
+    if (d->plot->linear) {
+        put_linear_lines(d);
+        return;
+    }
     const att_decades *scale = &d->decades;
     for (int power = scale->high; power >= scale->low; power -= scale->step) {
         int y = row_of(d, (double)(power - scale->low) / (scale->high - scale->low));
@@ -83,10 +133,11 @@ static void put_axes(const drawing *d)
     put_lines(d);
     att_putf(d->out, "<path d=\"M%d %dv%dh%d\" fill=\"none\" stroke=\"#666\"/>\n", LEFT_MARGIN,
              d->top, PLOT_HEIGHT, PLOT_WIDTH);
-    att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">1</text>\n", LEFT_MARGIN,
-             foot + 18);
+    bool scaled = d->plot->x_last > 0;
     att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%" PRId64 "</text>\n",
-             LEFT_MARGIN + PLOT_WIDTH, foot + 18, d->plot->count);
+             LEFT_MARGIN, foot + 18, scaled ? d->plot->x_first : 1);
+    att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%" PRId64 "</text>\n",
+             LEFT_MARGIN + PLOT_WIDTH, foot + 18, scaled ? d->plot->x_last : d->plot->count);
     att_putf(d->out, "<g fill=\"#666\" text-anchor=\"middle\">\n<text x=\"%d\" y=\"%d\">",
              LEFT_MARGIN + PLOT_WIDTH / 2, foot + 18);
     att_put_xml(d->out, d->plot->x_label);
@@ -112,7 +163,11 @@ static void put_legend(const drawing *d)
 att_status att_plot_svg(att_string *text, const att_plot *plot, att_error *err)
 {
     att_writer out = att_writer_on(text);
-    drawing d = { &out, plot, att_plot_decades(plot), TOP_MARGIN + (plot->title ? TITLE_ROOM : 0) };
+    drawing d = { .out = &out,
+                  .plot = plot,
+                  .decades = att_plot_decades(plot),
+                  .top = TOP_MARGIN + (plot->title ? TITLE_ROOM : 0) };
+    set_linear_scale(&d);
     att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     att_put_svg_begin(&out, LEFT_MARGIN + PLOT_WIDTH + RIGHT_MARGIN,
                       d.top + PLOT_HEIGHT + BOTTOM_MARGIN +

@@ -169,6 +169,14 @@ void att_put_check(att_writer *out, const att_check *check, const att_notation *
         put_expected_error(out, check, notation, digits);
         return;
     }
+    if (check->rule == ATT_RULE_GRADIENT) {
+        notation->word(out, "gradient", notation);
+        att_put(out, space);
+        att_put_formula(out, check->left, notation, digits);
+        att_put(out, space);
+        notation->word(out, "check", notation);
+        return;
+    }
     if (check->negated) {
         notation->word(out, "not", notation);
         att_put(out, space);
@@ -191,7 +199,12 @@ void att_put_check(att_writer *out, const att_check *check, const att_notation *
         att_put_formula(out, check->right, notation, digits);
     }
     att_put(out, space);
-    put_rule(out, check, notation);
+    if (!check->by_hand || check->rule != ATT_RULE_DEFAULT)
+        put_rule(out, check, notation);
+    if (!check->by_hand)
+        return;
+    att_put(out, check->rule != ATT_RULE_DEFAULT ? space : "");
+    notation->word(out, "by hand", notation);
 }
 
 int att_formula_width(att_page *page, const att_expr *formula)
@@ -206,10 +219,18 @@ int att_formula_width(att_page *page, const att_expr *formula)
     return width;
 }
 
-bool att_value_is_part(const att_trace_step *step)
+/* Inner results are workings. */
+static bool part_is_shown(const att_page *page, const att_trace_part *part)
+{
+    return (!part->inner || att_page_detail(page) != ATT_DETAIL_NONE) &&
+           att_part_is_shown(part, page->options);
+}
+
+bool att_value_is_part(const att_page *page, const att_trace_step *step)
 {
     for (size_t i = 0; i < step->part_count; i++)
-        if (step->parts[i].value == step->value)
+        if (step->parts[i].value == step->value &&
+            (!step->parts[i].inner || part_is_shown(page, &step->parts[i])))
             return true;
     return false;
 }
@@ -225,7 +246,7 @@ void att_put_parts(att_page *page, const att_trace_step *step)
     const att_trace_part *before = NULL;
     for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++) {
         const att_trace_part *part = &step->parts[i];
-        if (!att_part_is_shown(part, page->options))
+        if (!part_is_shown(page, part))
             continue;
         if (part->head > 0 && (!before || part->head != before->head))
             page->format->head(page, part->head);
@@ -234,37 +255,93 @@ void att_put_parts(att_page *page, const att_trace_step *step)
     }
 }
 
+const char *att_page_rounding(const att_page *page, char out[ATT_ROUNDING_WORDS])
+{
+    return att_rounding_describe(page->sheet->steps[page->step_number - 1].rounding, out);
+}
+
 static void put_if_any(att_writer *out, const char *text)
 {
     if (text)
         att_put(out, text);
 }
 
-void att_put_calculations(att_page *page, const att_trace_part *part)
+att_detail att_page_detail(const att_page *page)
+{
+    att_detail detail = page->options->detail;
+    if (detail == ATT_DETAIL_SHEET)
+        detail = page->sheet->steps[page->step_number - 1].detail;
+    return detail == ATT_DETAIL_SHEET ? ATT_DETAIL_ONE : detail;
+}
+
+/* The numbers in an expression. */
+static size_t count_numbers(const att_expr *e)
+{
+    size_t count = e->kind == ATT_EXPR_NUMBER || e->kind == ATT_EXPR_CONSTANT;
+    for (size_t i = 0; i < e->children; i++)
+        count += e->child[i] ? count_numbers(e->child[i]) : 0;
+    return count;
+}
+
+/* The calculation that shows most: the longest of those that the options select, or `count`. */
+static size_t longest_calculation(const att_page *page, const att_calculation *items, size_t count)
+{
+    size_t best = count, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t numbers = items[i].right ? count_numbers(items[i].right) : 0;
+        if (!att_calculation_is_shown(&items[i], page->options) ||
+            (best < count && numbers <= most))
+            continue;
+        best = i;
+        most = numbers;
+    }
+    return best;
+}
+
+static size_t count_selected(const att_page *page, const att_calculation *items, size_t count)
+{
+    size_t selected = 0;
+    for (size_t i = 0; i < count; i++)
+        selected += att_calculation_is_shown(&items[i], page->options);
+    return selected;
+}
+
+static void put_calculations(att_page *page, const att_calculation *items, size_t count)
 {
     const att_calculation_markup *markup = &page->format->calculations;
-    size_t selected = 0;
-    for (size_t i = 0; i < part->calculation_count; i++) {
-        if (!att_calculation_is_shown(&part->calculations[i], page->options) ||
-            selected++ >= ATT_MAX_CALCULATIONS)
-            continue;
-        put_if_any(page->out, selected == 1 ? markup->begin : markup->between);
-        page->format->calculation(page, &part->calculations[i]);
-    }
+    att_detail detail = att_page_detail(page);
+    size_t selected = detail == ATT_DETAIL_NONE ? 0 : count_selected(page, items, count);
     if (selected == 0)
         return;
-    put_if_any(page->out, markup->after_last);
-    if (selected > ATT_MAX_CALCULATIONS) {
-        put_if_any(page->out, markup->more_begin);
-        att_putf(page->out, "%zu more like these", selected - ATT_MAX_CALCULATIONS);
-        put_if_any(page->out, markup->more_end);
+    size_t longest = longest_calculation(page, items, count);
+    bool one = detail == ATT_DETAIL_ONE || selected == 1;
+    bool bare = one && markup->one_begin;
+    put_if_any(page->out, bare ? markup->one_begin : markup->begin);
+    for (size_t i = 0, written = 0; i < count; i++) {
+        if (one ? i != longest : !att_calculation_is_shown(&items[i], page->options))
+            continue;
+        put_if_any(page->out, written++ > 0 ? markup->between : NULL);
+        page->format->calculation(page, &items[i]);
     }
-    put_if_any(page->out, markup->end);
+    put_if_any(page->out, markup->after_last);
+    put_if_any(page->out, bare ? markup->one_end : markup->end);
+}
+
+void att_put_calculations(att_page *page, const att_trace_part *part)
+{
+    page->in_part = true;
+    put_calculations(page, part->calculations, part->calculation_count);
+}
+
+void att_put_step_calculations(att_page *page, const att_trace_step *step)
+{
+    page->in_part = false;
+    put_calculations(page, step->calculations, step->calculation_count);
 }
 
 void att_put_calculation(att_writer *out, const att_calculation *calculation,
                          const att_notation *notation, int digits, const char *equals,
-                         const char *then)
+                         const char *then, const char *about)
 {
     att_put_formula(out, calculation->left, notation, digits);
     if (calculation->right) {
@@ -272,7 +349,7 @@ void att_put_calculation(att_writer *out, const att_calculation *calculation,
         att_put_formula(out, calculation->right, notation, digits);
     }
     if (calculation->value) {
-        att_put(out, calculation->right ? then : equals);
+        att_put(out, !calculation->right ? equals : calculation->rounded ? about : then);
         att_put_formula_matrix(out, calculation->value, notation, digits);
     }
 }

@@ -1,10 +1,12 @@
 /* A trace as one self-contained HTML file. Formulas are MathML, matrices are tables, maps are
  * inline SVG, and each step has an anchor. */
 #include "base/minmax.h"
+#include "render/ask.h"
 #include "render/formula.h"
 #include "render/html_page.h"
 #include "render/matrix.h"
 #include "render/page.h"
+#include "render/prose.h"
 #include "render/view.h"
 
 #include <inttypes.h>
@@ -27,7 +29,8 @@ static const char style[] =
     ".description{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
     ".head{margin:1.2rem 0 0 1.4rem;font-weight:600}\n"
     "details{margin:.3rem 0 0}\nsummary{color:var(--soft);cursor:pointer;font-size:.85rem}\n"
-    "details math{font-size:.95rem}\n"
+    "details math,.working math{font-size:.95rem}\n"
+    ".working .eq{gap:.1rem .25rem;align-items:baseline;padding:0}\n"
     "table.matrix{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3rem 0}\n"
     ".matrix td,.matrix th{padding:.12rem .6rem;text-align:right;white-space:nowrap}\n"
     ".matrix td{font-family:\"Latin Modern Math\",\"STIX Two Math\",math;font-size:1.06rem}\n"
@@ -48,6 +51,20 @@ static const char style[] =
     ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
     "@media print{.line{display:none}.step,.check{break-inside:avoid}}\n";
 
+/* Of exercises. */
+static const char ask_style[] =
+    ".ask{border:1px solid var(--line);border-radius:6px;padding:.4rem 1rem .6rem}\n"
+    ".question{margin:.2rem 0}\n.terms{color:var(--soft);font-size:.88rem}\n"
+    ".matrix td.blank{border:1px solid var(--soft);min-width:4.2rem;height:1.7rem}\n";
+
+static bool asks(const att_page *page)
+{
+    for (size_t i = 0; i < page->sheet_count; i++)
+        if (page->sheets[i]->ask_count > 0)
+            return true;
+    return false;
+}
+
 /* The first heading of the only sheet, or its name. */
 static const char *title_of(const att_page *page)
 {
@@ -60,6 +77,7 @@ static const char *title_of(const att_page *page)
 static void html_begin(att_page *page)
 {
     att_put_html_head(page->out, title_of(page), style);
+    att_put(page->out, asks(page) ? ask_style : "");
     att_put_html_body(page->out);
 }
 
@@ -116,11 +134,44 @@ static void html_heading(att_page *page, const att_trace_step *step)
     att_putf(page->out, "</h%d>\n", level);
 }
 
+static void put_prose_text(att_writer *out, const char *text, size_t length)
+{
+    att_put_user_text(out, text, length, att_put_xml);
+}
+
+static void put_prose_code(att_writer *out, const char *text, size_t length)
+{
+    att_put(out, "<code>");
+    put_prose_text(out, text, length);
+    att_put(out, "</code>");
+}
+
+static void put_prose_link(att_writer *out, const char *url, size_t length, bool end)
+{
+    att_put(out, end ? "</a>" : "<a href=\"");
+    if (end)
+        return;
+    put_prose_text(out, url, length);
+    att_put(out, "\">");
+}
+
+static const att_prose_markup prose = {
+    .text = put_prose_text,
+    .code = put_prose_code,
+    .emphasis = { "<em>", "</em>" },
+    .strong = { "<strong>", "</strong>" },
+    .link = put_prose_link,
+    .math = { "<math><mrow>", "</mrow></math>" },
+    .math_style = ATT_MATH_MATHML,
+    .paragraph = { "<p>", "</p>\n" },
+    .list = { { "<ul>\n", "</ul>\n" }, { "<ol>\n", "</ol>\n" } },
+    .item = { "<li>", "</li>\n" },
+    .number = { "<li value=\"", "\">" },
+};
+
 static void html_prose(att_page *page, const att_trace_step *step)
 {
-    att_put(page->out, "<p>");
-    att_put_xml(page->out, step->text);
-    att_put(page->out, "</p>\n");
+    att_put_prose(page->out, step->text, &prose);
 }
 
 static void open_equation(att_page *page)
@@ -134,14 +185,13 @@ static void put_equals(att_page *page)
 }
 
 /* A scalar is part of the formula, a matrix a table beside it. */
-static void put_value(att_page *page, const att_matrix *value, bool equals)
+static void put_value(att_page *page, const att_matrix *value, const char *relation)
 {
     bool scalar = value->rows == 1 && value->cols == 1;
-    if (equals)
-        put_equals(page);
+    if (relation)
+        att_putf(page->out, "<mo>%s</mo>", relation);
     if (scalar && (!value->allowed || value->allowed[0]))
-        att_put_formula_number(page->out, value->data[0], &att_notation_mathml,
-                               page->options->digits);
+        att_put_formula_matrix(page->out, value, &att_notation_mathml, page->options->digits);
     else if (scalar)
         att_put(page->out, "<mtext>masked</mtext>");
     att_put(page->out, "</mrow></math>\n");
@@ -153,7 +203,7 @@ static void put_value(att_page *page, const att_matrix *value, bool equals)
 
 /* name = formula = value; wraps before the value if it does not fit a line. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_matrix *value)
+                         const att_matrix *value, const att_matrix *rounded)
 {
     const att_notation *notation = &att_notation_mathml;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
@@ -165,19 +215,47 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     if (has_formula)
         att_put_formula(page->out, formula, notation, page->options->digits);
     if (value)
-        put_value(page, value, name || has_formula);
+        put_value(page, value, name || has_formula ? "=" : NULL);
     else
         att_put(page->out, "</mrow></math>\n");
+    if (value && rounded) {
+        char words[ATT_ROUNDING_WORDS];
+        att_put(page->out, "<math displaystyle=\"true\"><mrow>");
+        put_value(page, rounded, "≈");
+        att_putf(page->out, "<span class=\"note\">%s</span>\n", att_page_rounding(page, words));
+    }
     att_put(page->out, "</div>\n");
+}
+
+/* A separate formula for each term of a sum and for each side of an equals sign: a browser breaks
+ * lines only between formulas. */
+#define NEXT_FORMULA "</mrow></math><math displaystyle=\"true\"><mrow>"
+
+static void put_sum(att_page *page, const att_expr *e)
+{
+    if (e->kind != ATT_EXPR_BINARY || e->op != ATT_OP_ADD) {
+        att_put_formula(page->out, e, &att_notation_mathml, page->options->digits);
+        return;
+    }
+    put_sum(page, e->child[0]);
+    att_put(page->out, NEXT_FORMULA "<mo form=\"infix\" lspace=\"0\" rspace=\"0.25em\">+</mo>");
+    att_put_formula_term(page->out, e->child[1], &att_notation_mathml, page->options->digits);
 }
 
 static void html_calculation(att_page *page, const att_calculation *calculation)
 {
-    /* A separate formula for each side of an equals sign lets a long sum wrap there. */
-    const char *equals = "</mrow></math><math displaystyle=\"true\"><mrow><mo>=</mo>";
+    const att_notation *notation = &att_notation_mathml;
+    int digits = page->options->digits;
     open_equation(page);
-    att_put_calculation(page->out, calculation, &att_notation_mathml, page->options->digits, equals,
-                        equals);
+    att_put_formula(page->out, calculation->left, notation, digits);
+    put_equals(page);
+    if (calculation->right) {
+        put_sum(page, calculation->right);
+        att_putf(page->out,
+                 NEXT_FORMULA "<mo form=\"infix\" lspace=\"0\" rspace=\"0.28em\">%s</mo>",
+                 calculation->rounded ? "≈" : "=");
+    }
+    att_put_formula_matrix(page->out, calculation->value, notation, digits);
     att_put(page->out, "</mrow></math></div>\n");
 }
 
@@ -195,7 +273,8 @@ static void html_part(att_page *page, const att_trace_part *part, const att_trac
         att_put_xml(page->out, part->description);
         att_put(page->out, "</p>\n");
     }
-    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options),
+                 part->rounded);
     att_put_calculations(page, part);
     att_put(page->out, "</div>\n");
 }
@@ -212,7 +291,20 @@ static void put_comment(att_page *page, const att_trace_step *step)
 static void html_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "step");
-    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_equation(page, step->name, step->formula,
+                 att_value_is_part(page, step) ? NULL : step->value, step->rounded);
+    att_put_step_calculations(page, step);
+    put_comment(page, step);
+    att_put_parts(page, step);
+    att_put(page->out, "</section>\n");
+}
+
+static void html_gradient(att_page *page, const att_trace_step *step)
+{
+    open_step(page, step, "step");
+    att_put(page->out, "<p>");
+    att_put_xml(page->out, step->text);
+    att_put(page->out, "</p>\n");
     put_comment(page, step);
     att_put_parts(page, step);
     att_put(page->out, "</section>\n");
@@ -274,6 +366,35 @@ static void html_plot(att_page *page, const att_trace_step *step)
     att_put(page->out, "</section>\n");
 }
 
+static void html_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    open_step(page, step, "step ask");
+    att_putf(page->out, "<p class=\"question\"><b>(%zu)</b> ", ask->number);
+    att_put_xml(page->out, ask->description);
+    att_put(page->out, " <span class=\"terms\">[");
+    att_ask_put_terms(page->out, ask);
+    att_put(page->out, "]</span></p>\n<div class=\"eq\"><math displaystyle=\"true\"><mrow>");
+    att_put_formula(page->out, ask->formula, &att_notation_mathml, page->options->digits);
+    if (page->sheet->solution) {
+        put_value(page, ask->value, "=");
+    } else if (att_ask_has_blanks(ask)) {
+        att_put(page->out, "<mo>=</mo></mrow></math>\n");
+        att_blank_put_html(page->out, ask->value);
+    } else {
+        att_put(page->out, "</mrow></math>, ");
+        att_ask_put_shape(page->out, ask, "×");
+    }
+    att_put(page->out, "</div>\n");
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        att_put(page->out, "<p class=\"note\">Hint: ");
+        att_put_xml(page->out, ask->hints[i]);
+        att_put(page->out, "</p>\n");
+    }
+    put_comment(page, step);
+    att_put(page->out, "</section>\n");
+}
+
 static void html_end_sheet(att_page *page)
 {
     if (page->sheet->checks > 0) {
@@ -300,14 +421,16 @@ const att_format_spec att_format_html = {
               [ATT_STEP_VALUE] = html_value,
               [ATT_STEP_CHECK] = html_check,
               [ATT_STEP_ERROR] = html_error,
-              [ATT_STEP_PLOT] = html_plot },
+              [ATT_STEP_PLOT] = html_plot,
+              [ATT_STEP_ASK] = html_ask,
+              [ATT_STEP_GRADIENT] = html_gradient },
     .head = html_head,
     .part = html_part,
     .calculation = html_calculation,
     .calculations = { .begin = "<details open=\"open\"><summary>calculation</summary>\n",
-                      .more_begin = "<p class=\"note\">and ",
-                      .more_end = "</p>\n",
-                      .end = "</details>\n" },
+                      .end = "</details>\n",
+                      .one_begin = "<div class=\"working\">\n",
+                      .one_end = "</div>\n" },
     .end_sheet = html_end_sheet,
     .end = html_end,
 };

@@ -2,10 +2,12 @@
  * JSON cannot represent are strings: "nan", "inf", "-inf".
  *
  *   { "attend": version, "schema": 2, "sheets": [ { "name", "checks", "failures", "steps": [
- *       { "kind": "heading" | "prose" | "value" | "check" | "error" | "plot", "line", … } ] } ] }
+ *       { "kind": "heading" | "prose" | "value" | "check" | "error" | "plot" | "ask" |
+ *         "gradient", "line", … } ] } ] }
  *
  * A matrix is { "rows", "cols", "data": [[…], …] }, with "allowed" (0 where masked), "row_labels"
  * and "col_labels" if it has them. If the options select one row, "row" is its number in `data`. */
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/page.h"
 #include "render/view.h"
@@ -149,6 +151,8 @@ static void put_calculation(att_page *page, const att_calculation *calculation)
     put_matrix(page, "value", calculation->value);
     if (calculation->row > 0)
         put_integer(page, "row", calculation->row);
+    if (calculation->rounded)
+        put_bool(page, "rounded", true);
     att_put(page->out, "}");
 }
 
@@ -159,9 +163,11 @@ static void put_part(att_page *page, const att_trace_part *part)
     put_string(page, "name", part->name);
     if (part->head > 0)
         put_integer(page, "head", part->head);
+    put_string(page, "path", part->path);
     put_string(page, "description", part->description);
     put_formula(page, "formula", part->formula);
     put_matrix(page, "value", part->value);
+    put_matrix(page, "rounded", part->rounded);
     if (part->calculation_count > 0) {
         put_key(page, "calculations");
         att_put(page->out, "[");
@@ -218,20 +224,70 @@ static void json_prose(att_page *page, const att_trace_step *step)
     att_put(page->out, "}");
 }
 
+/* Inner results, and the calculations of a value without any, which are not fields of the result.
+ */
+static void put_derivation(att_page *page, const att_trace_step *step)
+{
+    bool inner = step->calculation_count > 0;
+    for (size_t i = 0; i < step->part_count; i++)
+        inner |= step->parts[i].inner;
+    if (!inner)
+        return;
+    put_key(page, "derivation");
+    att_put(page->out, "[");
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i]);
+    if (step->calculation_count > 0)
+        put_part(page, &(att_trace_part){ .name = step->name,
+                                          .formula = step->formula,
+                                          .calculations = step->calculations,
+                                          .calculation_count = step->calculation_count });
+    att_put(page->out, "]");
+}
+
+/* Whether the step has parts that are fields of its result. */
+static bool has_fields(const att_trace_step *step)
+{
+    for (size_t i = 0; i < step->part_count; i++)
+        if (!step->parts[i].inner)
+            return true;
+    return false;
+}
+
+/* The parts that are fields of the result. */
+static void put_parts(att_page *page, const att_trace_step *step)
+{
+    if (!has_fields(step))
+        return;
+    put_key(page, "parts");
+    att_put(page->out, "[");
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (!step->parts[i].inner && att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i]);
+    att_put(page->out, "]");
+}
+
 static void json_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "value");
     put_string(page, "name", step->name);
+    if (step->given)
+        put_bool(page, "given", true);
     put_formula(page, "formula", step->formula);
     put_matrix(page, "value", step->value);
-    if (step->part_count > 0) {
-        put_key(page, "parts");
-        att_put(page->out, "[");
-        for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-            if (att_part_is_shown(&step->parts[i], page->options))
-                put_part(page, &step->parts[i]);
-        att_put(page->out, "]");
-    }
+    put_matrix(page, "rounded", step->rounded);
+    put_parts(page, step);
+    put_derivation(page, step);
+    att_put(page->out, "}");
+}
+
+static void json_gradient(att_page *page, const att_trace_step *step)
+{
+    open_step(page, step, "gradient");
+    put_formula(page, "formula", step->formula);
+    put_string(page, "text", step->text);
+    put_parts(page, step);
     att_put(page->out, "}");
 }
 
@@ -241,12 +297,12 @@ static void put_rule(att_page *page, const att_check *check)
         [ATT_RULE_WITHIN] = "within",     [ATT_RULE_DIGITS] = "digits",
         [ATT_RULE_DECIMALS] = "decimals", [ATT_RULE_PRINTED] = "printed",
         [ATT_RULE_DEFAULT] = "default",   [ATT_RULE_ERROR] = "error",
-        [ATT_RULE_PERCENT] = "percent",
+        [ATT_RULE_PERCENT] = "percent",   [ATT_RULE_GRADIENT] = "gradient",
     };
     put_string(page, "rule", names[check->rule]);
     put_string(page, "error_contains", check->error_contains);
     if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_PERCENT ||
-        check->rule == ATT_RULE_DEFAULT) {
+        check->rule == ATT_RULE_DEFAULT || check->rule == ATT_RULE_GRADIENT) {
         put_key(page, "tolerance");
         put_number(page, check->tolerance);
     } else if (check->rule == ATT_RULE_DIGITS || check->rule == ATT_RULE_DECIMALS) {
@@ -260,6 +316,8 @@ static void json_check(att_page *page, const att_trace_step *step)
     open_step(page, step, "check");
     put_bool(page, "passed", check->passed);
     put_bool(page, "negated", check->negated);
+    if (check->by_hand)
+        put_bool(page, "by_hand", true);
     put_formula(page, "left", check->left);
     put_formula(page, "right", check->right);
     put_string(page, "file", check->file);
@@ -322,6 +380,40 @@ static void json_plot(att_page *page, const att_trace_step *step)
     att_put(page->out, "]}}");
 }
 
+static void json_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    static const char *const rules[] = { [ATT_RULE_WITHIN] = "within",
+                                         [ATT_RULE_PERCENT] = "percent",
+                                         [ATT_RULE_DIGITS] = "digits",
+                                         [ATT_RULE_DECIMALS] = "decimals" };
+    open_step(page, step, "ask");
+    put_integer(page, "number", (int64_t)ask->number);
+    put_string(page, "name", ask->name);
+    put_string(page, "description", ask->description);
+    put_key(page, "points");
+    put_number(page, ask->points);
+    put_bool(page, "partial", ask->partial);
+    put_string(page, "rule", ask->rounded ? "rounded" : rules[ask->rule]);
+    if (!ask->rounded && (ask->rule == ATT_RULE_WITHIN || ask->rule == ATT_RULE_PERCENT)) {
+        put_key(page, "tolerance");
+        put_number(page, ask->tolerance);
+    } else if (!ask->rounded) {
+        put_integer(page, "digits", ask->digits);
+    }
+    put_integer(page, "rows", ask->value->rows);
+    put_integer(page, "cols", ask->value->cols);
+    if (page->sheet->solution)
+        put_matrix(page, "value", ask->value);
+    put_key(page, "hints");
+    att_put(page->out, "[");
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        put_comma(page);
+        att_put_json(page->out, ask->hints[i]);
+    }
+    att_put(page->out, "]}");
+}
+
 static void json_end_sheet(att_page *page)
 {
     att_put(page->out, "\n]}");
@@ -340,7 +432,9 @@ const att_format_spec att_format_json = {
               [ATT_STEP_VALUE] = json_value,
               [ATT_STEP_CHECK] = json_check,
               [ATT_STEP_ERROR] = json_error,
-              [ATT_STEP_PLOT] = json_plot },
+              [ATT_STEP_PLOT] = json_plot,
+              [ATT_STEP_ASK] = json_ask,
+              [ATT_STEP_GRADIENT] = json_gradient },
     .end_sheet = json_end_sheet,
     .end = json_end,
 };

@@ -2,9 +2,11 @@
  * wider than the page are scaled down. LuaLaTeX and XeLaTeX show characters of all scripts;
  * pdflatex shows the code points of characters that its fonts lack (tex.c). */
 #include "base/minmax.h"
+#include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
+#include "render/prose.h"
 #include "render/view.h"
 
 #include <inttypes.h>
@@ -55,6 +57,17 @@ static const char preamble[] =
     "  \\ifdim\\wd\\attendbox>\\attendroom\\resizebox{\\attendroom}{!}{\\usebox{\\attendbox}}%\n"
     "  \\else\\usebox{\\attendbox}\\fi}\n"
     "\\newcommand{\\attendline}[1]{\\par\\hspace*{1.5em}\\attendfit{#1}\\par}\n"
+    "% A sum, broken over lines if it is wider than the page.\n"
+    "\\newcommand{\\attendsum}[1]{\\setlength{\\attendroom}{\\linewidth}"
+    "\\addtolength{\\attendroom}{-6em}%\n"
+    "  \\sbox{\\attendbox}{$\\displaystyle #1$}%\n"
+    "  \\ifdim\\wd\\attendbox>\\attendroom\\par{\\leftskip=1.5em \\hangindent=2.5em \\hangafter=1\n"
+    "  \\rightskip=3em plus 1fil \\binoppenalty=0 \\relpenalty=0 \\lineskip=3pt "
+    "\\lineskiplimit=2pt\n"
+    "  $\\displaystyle #1$\\par}%\n"
+    "  \\else\\par\\hspace*{1.5em}\\usebox{\\attendbox}\\par\\fi}\n"
+    "% What stands above a formula or a figure is never parted from it.\n"
+    "\\newcommand{\\attendcaption}[1]{\\par #1\\par\\nobreak}\n"
     "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
     "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
     "% A cell of a map: its color, the color of its text, its text. Boxes, because the package\n"
@@ -95,16 +108,78 @@ static void latex_heading(att_page *page, const att_trace_step *step)
     att_put(page->out, "}\n");
 }
 
+static void put_prose_text(att_writer *out, const char *text, size_t length)
+{
+    att_put_user_text(out, text, length, att_put_tex);
+}
+
+static void put_prose_code(att_writer *out, const char *text, size_t length)
+{
+    att_put(out, "\\texttt{");
+    put_prose_text(out, text, length);
+    att_put(out, "}");
+}
+
+/* The address stands behind the text: paper has no links. */
+static void put_prose_link(att_writer *out, const char *url, size_t length, bool end)
+{
+    if (!end)
+        return;
+    att_put(out, " (");
+    put_prose_code(out, url, length);
+    att_put(out, ")");
+}
+
+static const att_prose_markup prose = {
+    .text = put_prose_text,
+    .code = put_prose_code,
+    .emphasis = { "\\emph{", "}" },
+    .strong = { "\\textbf{", "}" },
+    .link = put_prose_link,
+    .math = { "$", "$" },
+    .math_style = ATT_MATH_TEX,
+    .paragraph = { "\n", "\n" },
+    .list = { { "\n\\begin{itemize}\\setlength{\\itemsep}{0pt}\n", "\\end{itemize}\n" },
+              { "\n\\begin{enumerate}\\setlength{\\itemsep}{0pt}\n", "\\end{enumerate}\n" } },
+    .item = { "\\item ", "\n" },
+    .number = { "\\item[", ".] " },
+};
+
 static void latex_prose(att_page *page, const att_trace_step *step)
 {
-    att_put(page->out, "\n");
-    put_tex(page, step->text);
-    att_put(page->out, "\n");
+    att_put_prose(page->out, step->text, &prose);
 }
 
 static void open_display(att_page *page)
 {
     att_put(page->out, "\\attendline{");
+}
+
+/* Whether its parentheses are stretched, which keeps them on one line. */
+static bool is_tall(const att_expr *e)
+{
+    if (e->kind == ATT_EXPR_MATRIX || e->kind == ATT_EXPR_CONSTANT ||
+        (e->kind == ATT_EXPR_BINARY && e->op == ATT_OP_DIVIDE))
+        return true;
+    for (size_t i = 0; i < e->children; i++)
+        if (e->child[i] && is_tall(e->child[i]))
+            return true;
+    return false;
+}
+
+/* Whether TeX can break the formula into lines: no wide fraction, matrix or root is in the way. */
+static bool can_break(att_page *page, const att_expr *e)
+{
+    enum { WIDE = 70 };
+    bool sum = e->kind == ATT_EXPR_BINARY &&
+               (e->op == ATT_OP_ADD || e->op == ATT_OP_SUBTRACT || e->op == ATT_OP_MULTIPLY);
+    bool call = e->kind == ATT_EXPR_CALL && strcmp(e->text, "exp") != 0 && !is_tall(e);
+    if (!sum && !call)
+        return att_formula_width(page, e) <= WIDE;
+    for (size_t i = 0; i < e->children; i++)
+        if (!can_break(page, e->child[i]))
+            return false;
+    return true;
 }
 
 static void close_display(att_page *page)
@@ -121,12 +196,15 @@ static bool is_long(att_page *page, const att_expr *formula, const att_matrix *v
 
 /* name = formula = value; a long value is on its own line. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_matrix *value)
+                         const att_matrix *value, const att_matrix *rounded)
 {
     const att_notation *notation = &att_notation_tex;
     bool literal = formula && value && att_expr_is_literal(formula);
     bool has_formula = formula && !literal;
-    open_display(page);
+    att_put(page->out,
+            has_formula && can_break(page, formula) && (!value || is_long(page, formula, value))
+                ? "\\attendsum{"
+                : "\\attendline{");
     if (name)
         notation->name(page->out, name, notation);
     if (has_formula) {
@@ -136,6 +214,7 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     if (value) {
         if (has_formula && is_long(page, formula, value)) {
             close_display(page);
+            att_put(page->out, "\\nobreak");
             open_display(page);
             att_put(page->out, "\\quad");
         }
@@ -144,30 +223,42 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         att_matrix_put_tex(page->out, &view, notation);
     }
     close_display(page);
+    if (value && rounded) {
+        char words[ATT_ROUNDING_WORDS];
+        att_view view = att_view_of(rounded, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, "\\nobreak");
+        open_display(page);
+        att_put(page->out, "\\quad \\approx ");
+        att_matrix_put_tex(page->out, &view, notation);
+        att_putf(page->out, "\\quad\\text{\\small %s}", att_page_rounding(page, words));
+        close_display(page);
+    }
 }
 
 static void latex_calculation(att_page *page, const att_calculation *calculation)
 {
-    open_display(page);
+    bool breaks = !calculation->right || can_break(page, calculation->right);
+    att_put(page->out, breaks ? "\\attendsum{" : "\\attendline{");
     att_put_calculation(page->out, calculation, &att_notation_tex, page->options->digits, " = ",
-                        " = ");
+                        " = ", " \\approx ");
     close_display(page);
 }
 
 static void latex_head(att_page *page, int64_t number)
 {
-    att_putf(page->out, "\n\\paragraph{Head %" PRId64 "}~\n", number);
+    att_putf(page->out, "\n\\attendcaption{\\textbf{Head %" PRId64 "}}\n", number);
 }
 
 static void latex_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
 {
     (void)before;
     if (part->description) {
-        att_put(page->out, "\n\\textit{");
+        att_put(page->out, "\n\\attendcaption{\\textit{");
         put_tex(page, part->description);
-        att_put(page->out, "}\n");
+        att_put(page->out, "}}\n");
     }
-    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options),
+                 part->rounded);
     att_put_calculations(page, part);
 }
 
@@ -183,7 +274,18 @@ static void put_comment(att_page *page, const att_trace_step *step)
 static void latex_value(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n");
-    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_equation(page, step->name, step->formula,
+                 att_value_is_part(page, step) ? NULL : step->value, step->rounded);
+    att_put_step_calculations(page, step);
+    put_comment(page, step);
+    att_put_parts(page, step);
+}
+
+static void latex_gradient(att_page *page, const att_trace_step *step)
+{
+    att_put(page->out, "\n");
+    put_tex(page, step->text);
+    att_put(page->out, "\n");
     put_comment(page, step);
     att_put_parts(page, step);
 }
@@ -267,7 +369,10 @@ static void put_panel_head(att_page *page, const att_map *map, int64_t panel)
     }
     att_put(page->out, "\\begin{tabular}{r@{\\hspace{0.6em}}*{");
     att_put_integer(page->out, map->keys);
-    att_put(page->out, "}{c@{\\hspace{1pt}}}}\nquery $\\backslash$ key");
+    att_put(page->out, "}{c@{\\hspace{1pt}}}}\n");
+    put_tex(page, att_map_query_name(map));
+    att_put(page->out, " $\\backslash$ ");
+    put_tex(page, att_map_key_name(map));
     bool upright = map->keys > MAP_VALUES || has_long_labels(map);
     for (int64_t j = 0; j < map->keys; j++) {
         att_put(page->out, upright ? " & \\rotatebox{90}{" : " & {\\strut ");
@@ -317,13 +422,13 @@ static void latex_plot(att_page *page, const att_trace_step *step)
     if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
         return;
     att_color_scale scale = att_map_color_scale(&map);
-    att_put(page->out, "\n\\textbf{");
-    put_tex(page, map.title ? map.title : "Attention map");
-    att_put(page->out, "}\\nopagebreak\n");
+    att_put(page->out, "\n\\attendcaption{\\textbf{");
+    put_tex(page, map.title ? map.title : map.query_name ? "Matrix" : "Attention map");
+    att_put(page->out, "}}\n");
     if (att_map_is_reduced(page, step, &map)) {
-        att_put(page->out, "\n");
+        att_put(page->out, "\\attendcaption{");
         att_map_put_reduction(page->out, step->map, &map, "$\\times$");
-        att_put(page->out, "\n");
+        att_put(page->out, "}\n");
     }
     att_put(page->out, "\n{\\raggedright");
     for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
@@ -331,6 +436,44 @@ static void latex_plot(att_page *page, const att_trace_step *step)
     att_put(page->out, "\\par}\n");
     put_map_legend(page, &map, &scale);
     att_put(page->out, step->comment ? "\n" : "");
+    put_comment(page, step);
+}
+
+static void latex_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    att_putf(page->out, "\n\\textbf{(%zu)} ", ask->number);
+    put_tex(page, ask->description);
+    att_put(page->out, " {\\small\\color{gray}[");
+    att_string terms = { 0 };
+    att_writer out = att_writer_on(&terms);
+    att_ask_put_terms(&out, ask);
+    if (out.status == ATT_OK)
+        put_tex(page, terms.data);
+    else
+        page->out->status = out.status;
+    att_string_free(&terms);
+    att_put(page->out, "]}\\nopagebreak\n");
+    open_display(page);
+    att_put_formula(page->out, ask->formula, &att_notation_tex, page->options->digits);
+    if (page->sheet->solution) {
+        att_view view = att_view_of(ask->value, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, " = ");
+        att_matrix_put_tex(page->out, &view, &att_notation_tex);
+    } else if (att_ask_has_blanks(ask)) {
+        att_put(page->out, " = \\renewcommand{\\arraystretch}{1.6}");
+        att_blank_put_tex(page->out, ask->value);
+    } else {
+        att_put(page->out, "\\text{, ");
+        att_ask_put_shape(page->out, ask, "$\\times$");
+        att_put(page->out, "}");
+    }
+    close_display(page);
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        att_put(page->out, "{\\small\\textit{Hint:} ");
+        put_tex(page, ask->hints[i]);
+        att_put(page->out, "\\par}\n");
+    }
     put_comment(page, step);
 }
 
@@ -359,14 +502,13 @@ const att_format_spec att_format_latex = {
               [ATT_STEP_VALUE] = latex_value,
               [ATT_STEP_CHECK] = latex_check,
               [ATT_STEP_ERROR] = latex_error,
-              [ATT_STEP_PLOT] = latex_plot },
+              [ATT_STEP_PLOT] = latex_plot,
+              [ATT_STEP_ASK] = latex_ask,
+              [ATT_STEP_GRADIENT] = latex_gradient },
     .head = latex_head,
     .part = latex_part,
     .calculation = latex_calculation,
-    .calculations = { .begin = "{\\small\\setlength{\\parskip}{3pt}\n",
-                      .more_begin = "And ",
-                      .more_end = ".\n",
-                      .end = "\\par}\n" },
+    .calculations = { .begin = "{\\small\\setlength{\\parskip}{3pt}\n", .end = "\\par}\n" },
     .end_sheet = latex_end_sheet,
     .end = latex_end,
 };

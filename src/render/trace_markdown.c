@@ -1,9 +1,11 @@
 /* A trace as GitHub-flavored Markdown: formulas and matrices in fenced math blocks, in which,
  * unlike in $$, Markdown escapes do not apply; maps as tables. */
 #include "base/minmax.h"
+#include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
+#include "render/prose.h"
 #include "render/view.h"
 
 #include <ctype.h>
@@ -33,19 +35,24 @@ static void put_escaped(att_writer *out, const char *text)
     }
 }
 
-/* A formula as code: the fence is longer than any run of backticks in it. */
-static void put_code(att_page *page, const char *code)
+/* Code: the fence is longer than any run of backticks in it. */
+static void put_code_span(att_writer *out, const char *code)
 {
     size_t longest = 0, run = 0;
     for (const char *at = code; *at; at++) {
         run = *at == '`' ? run + 1 : 0;
         longest = att_max_size(run, longest);
     }
-    att_put_repeat(page->out, "`", (int64_t)longest + 1);
-    att_put(page->out, longest ? " " : "");
-    att_put_plain(page->out, code);
-    att_put(page->out, longest ? " " : "");
-    att_put_repeat(page->out, "`", (int64_t)longest + 1);
+    att_put_repeat(out, "`", (int64_t)longest + 1);
+    att_put(out, longest ? " " : "");
+    att_put_plain(out, code);
+    att_put(out, longest ? " " : "");
+    att_put_repeat(out, "`", (int64_t)longest + 1);
+}
+
+static void put_code(att_page *page, const char *code)
+{
+    put_code_span(page->out, code);
 }
 
 static void put_cell_text(att_page *page, const char *text)
@@ -64,7 +71,7 @@ static void put_table_rule(att_page *page, int64_t columns)
 
 /* name = formula = value in a math block. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_matrix *value)
+                         const att_matrix *value, const att_matrix *rounded)
 {
     const att_notation *notation = &att_notation_mathjax;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
@@ -79,6 +86,13 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         att_view view = att_view_of(value, page->options, MAX_ROWS, MAX_COLS);
         att_put(page->out, has_formula ? "\n= " : "");
         att_matrix_put_tex(page->out, &view, notation);
+    }
+    if (value && rounded) {
+        char words[ATT_ROUNDING_WORDS];
+        att_view view = att_view_of(rounded, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, "\n\\approx ");
+        att_matrix_put_tex(page->out, &view, notation);
+        att_putf(page->out, "\\quad\\text{(%s)}", att_page_rounding(page, words));
     }
     att_put(page->out, "\n```\n");
 }
@@ -108,17 +122,49 @@ static void md_heading(att_page *page, const att_trace_step *step)
     att_put(page->out, "\n");
 }
 
+static void put_prose_text(att_writer *out, const char *text, size_t length)
+{
+    att_put_user_text(out, text, length, put_escaped);
+}
+
+static void put_prose_code(att_writer *out, const char *text, size_t length)
+{
+    att_put_user_text(out, text, length, put_code_span);
+}
+
+static void put_prose_link(att_writer *out, const char *url, size_t length, bool end)
+{
+    att_put(out, end ? "](<" : "[");
+    if (!end)
+        return;
+    att_put_bytes(out, url, length); /* without blanks and brackets */
+    att_put(out, ">)");
+}
+
+static const att_prose_markup prose = {
+    .text = put_prose_text,
+    .code = put_prose_code,
+    .emphasis = { "*", "*" },
+    .strong = { "**", "**" },
+    .link = put_prose_link,
+    .math = { "$`", "`$" },
+    .math_style = ATT_MATH_MATHJAX,
+    .paragraph = { "", "\n" },
+    .list = { { "\n", "\n" }, { "\n", "\n" } },
+    .item = { "- ", "\n" },
+    .number = { "", ". " },
+};
+
 static void md_prose(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, page->shown > 0 ? "\n" : "");
-    put_escaped(page->out, step->text);
-    att_put(page->out, "\n");
+    att_put_prose(page->out, step->text, &prose);
 }
 
 static void md_calculation(att_page *page, const att_calculation *calculation)
 {
     att_put_calculation(page->out, calculation, &att_notation_mathjax, page->options->digits,
-                        " &= ", " = ");
+                        " &= ", " = ", " \\approx ");
 }
 
 static void md_head(att_page *page, int64_t number)
@@ -134,7 +180,8 @@ static void md_part(att_page *page, const att_trace_part *part, const att_trace_
         put_escaped(page->out, part->description);
         att_put(page->out, "*\n");
     }
-    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options),
+                 part->rounded);
     att_put_calculations(page, part);
 }
 
@@ -150,7 +197,18 @@ static void put_comment(att_page *page, const att_trace_step *step, const char *
 
 static void md_value(att_page *page, const att_trace_step *step)
 {
-    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_equation(page, step->name, step->formula,
+                 att_value_is_part(page, step) ? NULL : step->value, step->rounded);
+    att_put_step_calculations(page, step);
+    put_comment(page, step, "");
+    att_put_parts(page, step);
+}
+
+static void md_gradient(att_page *page, const att_trace_step *step)
+{
+    att_put(page->out, page->shown > 0 ? "\n" : "");
+    put_escaped(page->out, step->text);
+    att_put(page->out, "\n");
     put_comment(page, step, "");
     att_put_parts(page, step);
 }
@@ -225,7 +283,11 @@ static void put_panel(att_page *page, const att_map *map, int64_t panel)
     } else if (map->panels > 1) {
         att_putf(page->out, "\n*head %" PRId64 "*\n", panel + 1);
     }
-    att_put(page->out, "\n| query \\\\ key |");
+    att_put(page->out, "\n| ");
+    put_escaped(page->out, att_map_query_name(map));
+    att_put(page->out, " \\\\ ");
+    put_escaped(page->out, att_map_key_name(map));
+    att_put(page->out, " |");
     for (int64_t j = 0; j < map->keys; j++)
         put_cell_text(page, att_map_label(map->key_labels, j, number));
     put_table_rule(page, map->keys);
@@ -239,7 +301,7 @@ static void md_plot(att_page *page, const att_trace_step *step)
     if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
         return;
     att_put(page->out, "\n**");
-    put_escaped(page->out, map.title ? map.title : "Attention map");
+    put_escaped(page->out, map.title ? map.title : map.query_name ? "Matrix" : "Attention map");
     att_put(page->out, "**\n");
     if (att_map_is_reduced(page, step, &map)) {
         att_put(page->out, "\n");
@@ -248,6 +310,37 @@ static void md_plot(att_page *page, const att_trace_step *step)
     }
     for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
         put_panel(page, &map, p);
+    put_comment(page, step, "");
+}
+
+static void md_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    att_putf(page->out, "\n**(%zu)** ", ask->number);
+    put_escaped(page->out, ask->description);
+    att_put(page->out, " *\\[");
+    att_ask_put_terms(page->out, ask);
+    att_put(page->out, "\\]*\n\n```math\n");
+    att_put_formula(page->out, ask->formula, &att_notation_mathjax, page->options->digits);
+    if (page->sheet->solution) {
+        att_view view = att_view_of(ask->value, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, " = ");
+        att_matrix_put_tex(page->out, &view, &att_notation_mathjax);
+    } else if (att_ask_has_blanks(ask)) {
+        att_put(page->out, " = ");
+        att_blank_put_tex(page->out, ask->value);
+    }
+    att_put(page->out, "\n```\n");
+    if (!page->sheet->solution && !att_ask_has_blanks(ask)) {
+        att_put(page->out, "\n(");
+        att_ask_put_shape(page->out, ask, "×");
+        att_put(page->out, ")\n");
+    }
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        att_put(page->out, "\n*Hint:* ");
+        put_escaped(page->out, ask->hints[i]);
+        att_put(page->out, "\n");
+    }
     put_comment(page, step, "");
 }
 
@@ -277,7 +370,9 @@ const att_format_spec att_format_markdown = {
               [ATT_STEP_VALUE] = md_value,
               [ATT_STEP_CHECK] = md_check,
               [ATT_STEP_ERROR] = md_error,
-              [ATT_STEP_PLOT] = md_plot },
+              [ATT_STEP_PLOT] = md_plot,
+              [ATT_STEP_ASK] = md_ask,
+              [ATT_STEP_GRADIENT] = md_gradient },
     .head = md_head,
     .part = md_part,
     .calculation = md_calculation,
@@ -285,9 +380,9 @@ const att_format_spec att_format_markdown = {
                                "```math\n\\begin{aligned}\n",
                       .between = " \\\\\n",
                       .after_last = "\n\\end{aligned}\n```\n",
-                      .more_begin = "\nAnd ",
-                      .more_end = ".\n",
-                      .end = "\n</details>\n" },
+                      .end = "\n</details>\n",
+                      .one_begin = "\n```math\n\\begin{aligned}\n",
+                      .one_end = "" },
     .end_sheet = md_end_sheet,
     .end = md_end,
 };

@@ -1,9 +1,11 @@
 /* A trace as text for a terminal or a file: headings, wrapped prose, each assignment with its
  * formula and value, the parts of an attention call with their calculations, checks, maps. */
 #include "base/minmax.h"
+#include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
+#include "render/prose.h"
 #include "text/display_width.h"
 
 #include <inttypes.h>
@@ -106,7 +108,7 @@ static void text_prose(att_page *page, const att_trace_step *step)
     att_terminal terminal = terminal_of(page);
     if (page->shown > 0)
         put_blank(page);
-    att_terminal_wrapped(&terminal, step->text, 0, 0);
+    att_prose_put_text(&terminal, step->text);
 }
 
 static void put_shape(att_page *page, const att_matrix *value)
@@ -160,8 +162,7 @@ static void put_inline(att_page *page, const att_matrix *value)
         if (value->allowed && !value->allowed[0])
             att_put(page->out, "masked");
         else
-            att_put_formula_number(page->out, value->data[0], notation(page),
-                                   page->options->digits);
+            att_put_formula_matrix(page->out, value, notation(page), page->options->digits);
         return;
     }
     att_view view = att_matrix_text_view(&terminal, value, page->options, 0);
@@ -205,6 +206,24 @@ static void put_name(const att_terminal *terminal, const char *name, bool more)
     att_put(terminal->out, more ? " = " : " =");
 }
 
+/* formula = number, over several lines. */
+static void put_long_number(att_page *page, const char *formula, const att_matrix *value,
+                            int column, int indent)
+{
+    att_terminal terminal = terminal_of(page);
+    struct line line;
+    line_open(&line);
+    att_put(&line.out, formula);
+    att_put(&line.out, " = ");
+    if (value->allowed && !value->allowed[0])
+        att_put(&line.out, "masked");
+    else
+        att_put_formula_matrix(&line.out, value, notation(page), page->options->digits);
+    const char *text = line_close(&line, page);
+    if (text)
+        att_terminal_wrapped(&terminal, text, column, indent + VALUE_INDENT);
+}
+
 /* name = formula, and the value behind or below it. Name and formula may be missing. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value, int indent)
@@ -227,6 +246,10 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         put_blank(page);
         return;
     }
+    if (value && is_scalar(value) && !literal) {
+        put_long_number(page, text, value, column, indent);
+        return;
+    }
     if (end < terminal.width) {
         att_put(page->out, text);
         if (value)
@@ -239,19 +262,43 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         put_matrix(page, value, indent + VALUE_INDENT);
 }
 
+/* The second column: the value with each step rounded, if it is another one. */
+static void put_rounded(att_page *page, const att_matrix *value, int indent)
+{
+    char words[ATT_ROUNDING_WORDS];
+    att_terminal terminal = terminal_of(page);
+    if (!value)
+        return;
+    att_put_repeat(page->out, " ", indent);
+    att_put(page->out, page->options->ascii ? "  ~ " : "  ≈ ");
+    int column = indent + VALUE_INDENT;
+    bool line = fits_inline(&terminal, value, page->options, column + ATT_ROUNDING_WORDS);
+    if (line) {
+        put_inline(page, value);
+        att_put(page->out, "   ");
+    }
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
+    att_put(page->out, att_page_rounding(page, words));
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    put_blank(page);
+    if (!line)
+        put_matrix(page, value, column);
+}
+
 static void text_calculation(att_page *page, const att_calculation *calculation)
 {
     struct line line;
     line_open(&line);
-    att_put_calculation(&line.out, calculation, notation(page), page->options->digits, " = ",
-                        " = ");
+    att_put_calculation(&line.out, calculation, notation(page), page->options->digits, " = ", " = ",
+                        page->options->ascii ? " ~ " : " ≈ ");
     const char *text = line_close(&line, page);
     if (!text)
         return;
     att_terminal terminal = terminal_of(page);
+    int indent = page->in_part ? PART_VALUE_INDENT : VALUE_INDENT;
     att_terminal_style(&terminal, ATT_STYLE_DIM);
-    att_put_repeat(page->out, " ", PART_VALUE_INDENT);
-    att_terminal_wrapped(&terminal, text, PART_VALUE_INDENT, PART_VALUE_INDENT + 4);
+    att_put_repeat(page->out, " ", indent);
+    att_terminal_wrapped(&terminal, text, indent, indent + 4);
     att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
@@ -263,7 +310,7 @@ static void text_head(att_page *page, int64_t number)
     att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-/* An input takes one line: "q = s   the queries". */
+/* An input takes one line, if it fits: "q = s   the queries". */
 static void put_input(att_page *page, const att_trace_part *part, bool first)
 {
     att_terminal terminal = terminal_of(page);
@@ -271,11 +318,19 @@ static void put_input(att_page *page, const att_trace_part *part, bool first)
     att_put_repeat(page->out, " ", PART_INDENT);
     put_name(&terminal, part->name, true);
     att_put_plain(page->out, part->formula->text);
+    const char *description = part->description ? part->description : "";
+    int column = PART_INDENT + att_display_width(part->name) + 3 +
+                 att_display_width(part->formula->text) + 3;
     att_terminal_style(&terminal, ATT_STYLE_DIM);
     att_put(page->out, "   ");
-    att_put_plain(page->out, part->description ? part->description : "");
+    if (column + att_display_width(description) <= terminal.width) {
+        att_put_plain(page->out, description);
+        att_terminal_style(&terminal, ATT_STYLE_NONE);
+        att_terminal_end_line(&terminal);
+        return;
+    }
+    att_terminal_wrapped(&terminal, description, column, PART_VALUE_INDENT);
     att_terminal_style(&terminal, ATT_STYLE_NONE);
-    att_terminal_end_line(&terminal);
 }
 
 static void text_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
@@ -294,6 +349,7 @@ static void text_part(att_page *page, const att_trace_part *part, const att_trac
         att_terminal_style(&terminal, ATT_STYLE_NONE);
     }
     put_equation(page, part->name, part->formula, value, PART_INDENT);
+    put_rounded(page, part->rounded, PART_INDENT);
     att_put_calculations(page, part);
 }
 
@@ -311,9 +367,20 @@ static void put_comment(att_page *page, const att_trace_step *step, int indent)
 
 static void text_value(att_page *page, const att_trace_step *step)
 {
-    bool in_parts = att_value_is_part(step);
+    bool in_parts = att_value_is_part(page, step);
     put_blank(page);
     put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
+    put_rounded(page, in_parts ? NULL : step->rounded, 0);
+    att_put_step_calculations(page, step);
+    put_comment(page, step, VALUE_INDENT);
+    att_put_parts(page, step);
+}
+
+static void text_gradient(att_page *page, const att_trace_step *step)
+{
+    att_terminal terminal = terminal_of(page);
+    put_blank(page);
+    att_terminal_wrapped(&terminal, step->text, 0, 0);
     put_comment(page, step, VALUE_INDENT);
     att_put_parts(page, step);
 }
@@ -404,6 +471,54 @@ static void text_plot(att_page *page, const att_trace_step *step)
     put_comment(page, step, MAP_INDENT);
 }
 
+/* The blanks of an answer, behind or below its name. */
+static void put_blanks(att_page *page, const att_ask *ask, int indent)
+{
+    bool scalar = is_scalar(ask->value);
+    for (int64_t i = 0; i < ask->value->rows; i++) {
+        if (ask->value->rows > 1) {
+            put_blank(page);
+            att_put_repeat(page->out, " ", indent + VALUE_INDENT);
+        }
+        att_blank_put_text(page->out, ask->value->cols, scalar);
+    }
+    put_blank(page);
+}
+
+static void text_ask(att_page *page, const att_trace_step *step)
+{
+    const att_ask *ask = step->ask;
+    att_terminal terminal = terminal_of(page);
+    const char *name = formula_text(page, ask->formula);
+    put_blank(page);
+    att_terminal_style(&terminal, ATT_STYLE_BOLD);
+    att_putf(page->out, "(%zu) ", ask->number);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    att_terminal_wrapped(&terminal, ask->description, 4, 4);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
+    att_put(page->out, "    ");
+    att_ask_put_terms(page->out, ask);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    put_blank(page);
+    if (page->sheet->solution) {
+        put_equation(page, name, NULL, ask->value, VALUE_INDENT);
+    } else {
+        att_put(page->out, "    ");
+        att_put_plain(page->out, name ? name : "");
+        att_put(page->out, att_ask_has_blanks(ask) ? " = " : ", ");
+        if (att_ask_has_blanks(ask))
+            put_blanks(page, ask, VALUE_INDENT);
+        else
+            att_ask_put_shape(page->out, ask, page->options->ascii ? "x" : "×");
+        att_put(page->out, att_ask_has_blanks(ask) ? "" : "\n");
+    }
+    for (size_t i = 0; i < ATT_COUNT(ask->hints) && ask->hints[i]; i++) {
+        att_put(page->out, "    Hint: ");
+        att_terminal_wrapped(&terminal, ask->hints[i], 10, 10);
+    }
+    put_comment(page, step, VALUE_INDENT);
+}
+
 static void text_end_sheet(att_page *page)
 {
     att_terminal terminal = terminal_of(page);
@@ -437,11 +552,13 @@ const att_format_spec att_format_text = {
               [ATT_STEP_VALUE] = text_value,
               [ATT_STEP_CHECK] = text_check,
               [ATT_STEP_ERROR] = text_error,
-              [ATT_STEP_PLOT] = text_plot },
+              [ATT_STEP_PLOT] = text_plot,
+              [ATT_STEP_ASK] = text_ask,
+              [ATT_STEP_GRADIENT] = text_gradient },
     .head = text_head,
     .part = text_part,
     .calculation = text_calculation,
-    .calculations = { .more_begin = "        (and ", .more_end = ")\n" }, /* PART_VALUE_INDENT */
+    .calculations = {}, /* PART_VALUE_INDENT */
     .end_sheet = text_end_sheet,
     .end = text_end,
 };

@@ -29,8 +29,8 @@ att_view att_view_of(const att_matrix *matrix, const att_render_options *options
     att_view view = { .matrix = matrix };
     view.rows = att_axis_abridged(matrix->rows, most_rows);
     view.cols = att_axis_abridged(matrix->cols, most_cols);
-    view.format = att_number_choose(matrix->data, matrix->allowed, matrix->rows * matrix->cols,
-                                    options->digits);
+    view.format = att_number_choose_sums(matrix->data, matrix->allowed, matrix->rows * matrix->cols,
+                                         matrix->magnitude, options->digits);
     if (options->row > 0 && matrix->rows > 1) {
         bool has = options->row <= matrix->rows;
         view.rows = (att_axis){ .count = matrix->rows, .first = options->row - 1, .head = has };
@@ -145,6 +145,28 @@ static bool selects_step(const att_expr *expr, const struct selector *selector)
     return expr && expr->kind == ATT_EXPR_NAME && part_found && has_name(expr->text, selector);
 }
 
+/* Whether `only` names a gradient: X.grad, or a.grad with all its parts. */
+static bool names_gradient(const char *only)
+{
+    const char *field = strchr(only, '.');
+    return field && strncmp(field, ".grad", 5) == 0 && (field[5] == '\0' || field[5] == '.');
+}
+
+static bool selects_gradient(const att_trace_part *part, const char *only)
+{
+    size_t length = strlen(only);
+    return part->path && strncmp(part->path, only, length) == 0 &&
+           (part->path[length] == '\0' || part->path[length] == '.');
+}
+
+static bool has_gradient(const att_trace_step *step, const char *only)
+{
+    for (size_t i = 0; i < step->part_count; i++)
+        if (selects_gradient(&step->parts[i], only))
+            return true;
+    return false;
+}
+
 bool att_step_is_shown(const att_trace_step *step, const att_render_options *options)
 {
     if (!options->only)
@@ -157,6 +179,9 @@ bool att_step_is_shown(const att_trace_step *step, const att_render_options *opt
         return selects_step(step->check->left, &selector);
     case ATT_STEP_PLOT:
         return selects_step(step->formula, &selector);
+    case ATT_STEP_GRADIENT:
+        return names_gradient(options->only) ? has_gradient(step, options->only)
+                                             : selects_step(step->formula, &selector);
     default:
         return false;
     }
@@ -179,6 +204,8 @@ bool att_part_is_shown(const att_trace_part *part, const att_render_options *opt
     if (options->head > 0 && part->head > 0 && part->head != options->head)
         return false;
     struct selector selector = selector_of(options->only ? options->only : "");
+    if (options->only && names_gradient(options->only))
+        return selects_gradient(part, options->only);
     if (selector.head > 0 || selector.part)
         return selects_part(part, &selector);
     bool same = is_renamed(part) && strcmp(part->formula->text, part->name) == 0;

@@ -63,6 +63,7 @@ static const att_option_spec conv1d_options[] = {
 
 static const att_option_spec gru_options[] = {
     { "reset", "after or before", NULL },
+    { "vectors", "rows or columns", NULL },
     { NULL, NULL, NULL },
 };
 
@@ -79,8 +80,8 @@ const att_function att_block_functions[] = {
     { "linear", "linear(X, W, b)", 2, 3, linear_options, att_run_linear },
     { "conv1d", "conv1d(X, kernel, b, padding = same, stride = 1)", 2, 3, conv1d_options,
       att_run_conv1d },
-    { "rnn", "rnn(x, h, W_x, W_h, b)", 4, 5, NULL, att_run_rnn },
-    { "lstm", "lstm(x, h, c, W_x, W_h, b)", 5, 6, NULL, att_run_lstm },
+    { "rnn", "rnn(x, h, W_x, W_h, b)", 4, 5, linear_options, att_run_rnn },
+    { "lstm", "lstm(x, h, c, W_x, W_h, b)", 5, 6, linear_options, att_run_lstm },
     { "gru", "gru(x, h, W_x, W_h, b, b_h, reset = after)", 4, 6, gru_options, att_run_gru },
     { NULL, NULL, 0, 0, NULL, NULL },
 };

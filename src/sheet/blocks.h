@@ -174,6 +174,30 @@ att_status att_sheet_head_read_params(const att_sheet_layer *layer,
 att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *attention,
                                   att_sheet_head *head);
 
+/* Rounds the results of a head that has been computed, step by step (blocks_rounded.c). `products`
+ * are its raw scores, or NULL. */
+att_status att_sheet_head_round(const att_sheet_layer *layer, const att_sheet_attention *attention,
+                                att_sheet_head *head, att_matrix *products);
+
+/* Calls the reference and stores its results in `scores`, `weights` (may be NULL) and `output`. */
+att_status att_sheet_head_reference(const att_sheet_layer *layer,
+                                    const att_attention_options *options,
+                                    const att_sheet_head *head, att_matrix *scores,
+                                    att_matrix *weights, att_matrix *output);
+
+/* Computes the head's results again where the scenario changes them (blocks_scenario.c). */
+att_status att_sheet_head_apply_scenario(const att_sheet_layer *layer,
+                                         const att_attention_options *options,
+                                         att_sheet_head *head);
+
+/* The same for the projection x w, a part of head `head`, and for the concatenated heads; these
+ * return NULL when memory is out. */
+const att_matrix *att_scenario_product(const att_sheet_layer *layer, const char *part, int64_t head,
+                                       const att_argument *x, const att_argument *w,
+                                       const att_matrix *value);
+const att_matrix *att_scenario_heads(const att_sheet_layer *layer, const att_sheet_head *heads,
+                                     int64_t count, const att_matrix *value);
+
 /* Adds the parts of a head that has been computed. */
 att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_attention *attention,
                                     att_sheet_head *head);

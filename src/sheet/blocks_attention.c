@@ -6,8 +6,8 @@
 
 #include <inttypes.h>
 
-/* Parts of one head: q, k, v, projected, products, scores, weights, output. */
-enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MAX_HEADS = 4096 };
+/* Parts of one head: q, k, v, projected (or qW and kU), products, scores, weights, output. */
+enum { HEAD_PARTS = 9, SHARED_PARTS = 4, MAX_HEADS = 4096 };
 
 /* Adds an argument as a part, under the name that formulas use: q = s. */
 static att_status add_input(att_sheet_layer *layer, const char *name, const char *description,
@@ -70,6 +70,7 @@ static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
             att_sheet_layer_linear(layer, x->matrix, w->matrix, roles[role].part, &calculations);
         formula = att_sheet_layer_linear_formula(layer, x->node, w->node);
     }
+    value = att_scenario_product(layer, roles[role].part, head, x, w, value);
     *rows = att_sheet_layer_orient(layer, value);
     if (!value || !formula || !*rows)
         return att_fail_memory(layer->call->err);
@@ -278,7 +279,9 @@ static const att_expr *concatenate_formula(const att_sheet_layer *layer, int64_t
 static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads, int64_t count)
 {
     const att_call *call = layer->call;
-    const att_matrix *all = att_sheet_layer_orient(layer, concatenate(call->arena, heads, count));
+    const att_matrix *joined_rows = concatenate(call->arena, heads, count);
+    const att_matrix *all =
+        att_scenario_heads(layer, heads, count, att_sheet_layer_orient(layer, joined_rows));
     const att_expr *formula = concatenate_formula(layer, count);
     if (!all || !formula)
         return att_fail_memory(call->err);
@@ -295,6 +298,9 @@ static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads
     att_argument w, joined = { .matrix = all, .name = "heads" };
     att_calculations calculations = { 0 };
     ATT_TRY(att_argument_get(call, ROLES + 1, "W_O", &w));
+    if (call->scenario &&
+        (layer->columns ? w.matrix->cols != all->rows : w.matrix->rows != all->cols))
+        return ATT_OK; /* heads that were added, not concatenated */
     ATT_TRY(att_argument_check_linear(layer, &joined, &w));
     const att_expr *mapping = att_sheet_layer_linear_formula(
         layer, (att_expr *)att_formula(call->arena, "heads"), w.node);

@@ -2,6 +2,7 @@
 #include "sheet/blocks.h"
 
 #include "sheet/matrix.h"
+#include "sheet/rounding.h"
 #include "sheet/source.h"
 
 #include <inttypes.h>
@@ -69,8 +70,10 @@ att_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_matri
             product->data[i * b->cols + j] = sum;
         }
     }
-    product->row_labels = a->row_labels;
-    product->col_labels = b->col_labels;
+    att_rounding_apply(layer->call->rounding, product);
+    product->row_labels = a->numbered ? NULL : a->row_labels;
+    product->col_labels = b->numbered ? NULL : b->col_labels;
+    product->magnitude = att_matrix_largest(a) * att_matrix_largest(b);
     if (calculations &&
         att_calculations_add_matmul(calculations, arena, name, a, b, product, NULL) != ATT_OK)
         return NULL;

@@ -1,9 +1,11 @@
 /* Layers without attention: linear and conv1d; and positional, the sinusoidal position encoding of
  * "Attention Is All You Need", section 3.5. */
 #include "sheet/blocks.h"
+#include "sheet/scenario.h"
 
 #include "reference/conv.h"
 #include "reference/positions.h"
+#include "sheet/rounding.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -36,6 +38,18 @@ static att_expr *write_position(att_arena *arena, int64_t position, int64_t col,
     att_expr *angle =
         att_make_binary(arena, ATT_OP_DIVIDE, att_make_number(arena, (double)position), power);
     return att_make_call(arena, col % 2 == 0 ? "sin" : "cos", angle);
+}
+
+/* Labels "0", "1", …: positions and elements count from 0, as in the formula. */
+static const char *const *number_labels(att_arena *arena, int64_t first, int64_t count)
+{
+    const char **labels = att_arena_alloc(arena, (size_t)count, sizeof *labels);
+    for (int64_t i = 0; labels && i < count; i++) {
+        labels[i] = att_arena_printf(arena, "%" PRId64, first + i);
+        if (!labels[i])
+            return NULL;
+    }
+    return labels;
 }
 
 /* Both indices of PE(pos, i) count from 0, as in the formula. */
@@ -75,6 +89,12 @@ att_status att_run_positional(const att_call *call, att_value *out)
     if (!table || !formula)
         return att_fail_memory(call->err);
     att_reference_sinusoids(table->data, start, rows, width, base);
+    att_rounding_apply(call->rounding, table);
+    table->row_labels = number_labels(call->arena, start, rows);
+    table->col_labels = number_labels(call->arena, 0, width);
+    table->numbered = true;
+    if (!table->row_labels || !table->col_labels)
+        return att_fail_memory(call->err);
     ATT_TRY(write_positions(call, table, start, base, &calculations));
     ATT_TRY(att_sheet_layer_add(
         &layer,
@@ -127,7 +147,18 @@ att_status att_run_linear(const att_call *call, att_value *out)
     ATT_TRY(att_argument_check_linear(&layer, &x, &w));
     int64_t width = layer.columns ? w.matrix->rows : w.matrix->cols;
     ATT_TRY(att_argument_vector(call, 2, "b", width, &bias));
-    att_matrix *y = att_sheet_layer_linear(&layer, x.matrix, w.matrix, "y", NULL);
+    if (bias && att_slip_is_made(call->scenario, ATT_SLIP_NO_BIAS, call->node, 0))
+        bias = NULL;
+    if (w.matrix->rows == w.matrix->cols &&
+        att_slip_is_made(call->scenario, ATT_SLIP_TRANSPOSED, w.node, 1))
+        w.matrix = att_matrix_transpose(call->arena, w.matrix);
+    if (!w.matrix)
+        return att_fail_memory(call->err);
+    att_call exact = *call; /* the bias is added before the result is rounded */
+    exact.rounding = NULL;
+    att_sheet_layer product = layer;
+    product.call = &exact;
+    att_matrix *y = att_sheet_layer_linear(&product, x.matrix, w.matrix, "y", NULL);
     att_expr *formula = att_sheet_layer_linear_formula(&layer, x.node, w.node);
     if (bias)
         formula = att_make_binary(call->arena, ATT_OP_ADD, formula, call->node->child[2]);
@@ -136,6 +167,9 @@ att_status att_run_linear(const att_call *call, att_value *out)
     for (int64_t i = 0; bias && i < y->rows; i++)
         for (int64_t j = 0; j < y->cols; j++)
             y->data[i * y->cols + j] += bias->data[layer.columns ? i : j];
+    if (bias)
+        y->magnitude = fmax(y->magnitude, att_matrix_largest(bias));
+    att_rounding_apply(call->rounding, y);
     ATT_TRY(write_linear(&layer, layer.columns ? w.matrix : x.matrix,
                          layer.columns ? x.matrix : w.matrix, bias, y, &calculations));
     ATT_TRY(att_sheet_layer_add(
@@ -336,6 +370,7 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < conv.width; j++)
             y->data[i * conv.width + j] = convolve(&conv, i, j);
+    att_rounding_apply(call->rounding, y);
     y->row_labels = rows == conv.x->rows ? conv.x->row_labels : NULL;
     ATT_TRY(write_conv(call, &conv, y, &calculations));
     ATT_TRY(att_sheet_layer_add(

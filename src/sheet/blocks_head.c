@@ -161,10 +161,10 @@ static att_tensor view_param(const att_matrix *m, size_t param)
     return view3(m);
 }
 
-/* Calls the reference and stores its results in `scores`, `weights` (may be NULL) and `output`. */
-static att_status run_reference(const att_sheet_layer *layer, const att_attention_options *options,
-                                const att_sheet_head *head, att_matrix *scores, att_matrix *weights,
-                                att_matrix *output)
+att_status att_sheet_head_reference(const att_sheet_layer *layer,
+                                    const att_attention_options *options,
+                                    const att_sheet_head *head, att_matrix *scores,
+                                    att_matrix *weights, att_matrix *output)
 {
     att_tensor query = view_vectors(head->query);
     att_tensor key = view_vectors(head->key);
@@ -223,7 +223,7 @@ static att_status find_allowed(const att_sheet_layer *layer, const att_attention
     att_attention_options only_masks = *options;
     only_masks.score = ATT_SCORE_DOT;
     only_masks.normalizer = ATT_NORMALIZE_NONE;
-    ATT_TRY(run_reference(layer, &only_masks, &blank, scores, NULL, output));
+    ATT_TRY(att_sheet_head_reference(layer, &only_masks, &blank, scores, NULL, output));
     for (int64_t i = 0; i < queries * keys; i++)
         allowed[i] = isinf(scores->data[i]) ? 0 : 1;
     head->allowed = allowed;
@@ -253,7 +253,7 @@ static att_status compute_raw_scores(const att_sheet_layer *layer,
     att_sheet_head bare = *head;
     bare.bias = NULL;
     bare.alibi_slope = 0.0;
-    ATT_TRY(run_reference(layer, &raw, &bare, products, NULL, head->output));
+    ATT_TRY(att_sheet_head_reference(layer, &raw, &bare, products, NULL, head->output));
     products->row_labels = head->query->row_labels;
     products->col_labels = head->key->row_labels;
     head->raw_scores = products;
@@ -270,6 +270,9 @@ static void label_results(att_sheet_head *head)
     }
     head->output->row_labels = head->query->row_labels;
     head->output->col_labels = head->value->col_labels;
+    head->output->magnitude = att_matrix_largest(head->value);
+    if (head->key->cols == head->query->cols)
+        head->scores->magnitude = att_matrix_largest(head->query) * att_matrix_largest(head->key);
 }
 
 static att_status compute(const att_sheet_layer *layer, const att_sheet_attention *attention,
@@ -288,9 +291,13 @@ static att_status compute(const att_sheet_layer *layer, const att_sheet_attentio
         return att_fail_memory(layer->call->err);
     ATT_TRY(find_allowed(layer, &options, head));
     ATT_TRY(compute_raw_scores(layer, &options, head));
-    ATT_TRY(run_reference(layer, &options, head, head->scores, head->weights, head->output));
+    ATT_TRY(
+        att_sheet_head_reference(layer, &options, head, head->scores, head->weights, head->output));
     label_results(head);
-    return ATT_OK;
+    ATT_TRY(att_sheet_head_apply_scenario(layer, &options, head));
+    return layer->call->rounding
+               ? att_sheet_head_round(layer, attention, head, (att_matrix *)head->raw_scores)
+               : ATT_OK;
 }
 
 att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *attention,

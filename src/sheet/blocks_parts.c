@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int64_t queries_of(const att_sheet_head *head)
 {
@@ -125,6 +126,41 @@ static att_status add_projected_keys(att_sheet_layer *layer, att_sheet_head *hea
                                                          .calculation_count = calculations.count });
 }
 
+/* The additive score, from the inside out: the queries projected by W, the keys by U. */
+static att_status add_projection(att_sheet_layer *layer, const att_sheet_head *head,
+                                 const att_matrix *vectors, size_t param, const char *name,
+                                 const char *formula, const char *description)
+{
+    att_calculations calculations = { 0 };
+    att_arena *arena = layer->call->arena;
+    const att_matrix *w = head->param[param]; /* [A,d] */
+    if (!layer->columns)
+        w = att_matrix_transpose(arena, w);
+    const att_matrix *x = att_sheet_layer_orient(layer, vectors);
+    const att_matrix *projected =
+        w && x ? att_sheet_layer_linear(layer, x, w, name, &calculations) : NULL;
+    const att_expr *expression = att_formula(arena, formula);
+    if (!projected || !expression)
+        return att_fail_memory(layer->call->err);
+    return att_sheet_layer_add(layer, &(att_trace_part){ .name = name,
+                                                         .inner = true,
+                                                         .head = head->number,
+                                                         .description = description,
+                                                         .formula = expression,
+                                                         .value = projected,
+                                                         .calculations = calculations.items,
+                                                         .calculation_count = calculations.count });
+}
+
+static att_status add_projections(att_sheet_layer *layer, const att_sheet_head *head)
+{
+    bool columns = layer->columns;
+    ATT_TRY(add_projection(layer, head, head->query, ATT_PARAM_W, columns ? "Wq" : "qW",
+                           columns ? "W * q" : "q * W", "each query projected by W"));
+    return add_projection(layer, head, head->key, ATT_PARAM_U, columns ? "Uk" : "kU",
+                          columns ? "U * k" : "k * U", "each key projected by U");
+}
+
 /* The formula of the scores from the options, such as "products / sqrt(d_k) + bias". */
 static const char *scaled_score_formula(att_arena *arena, const att_attention_options *options,
                                         const att_sheet_head *head)
@@ -163,7 +199,8 @@ static const char *scaled_score_description(att_arena *arena, const att_attentio
 static const char *describe_masked(att_arena *arena, const char *description,
                                    const att_sheet_head *head)
 {
-    if (!description || !head->allowed)
+    size_t pairs = (size_t)(head->query->rows * head->key->rows);
+    if (!description || !head->allowed || !memchr(head->allowed, 0, pairs))
         return description;
     return att_arena_printf(arena, "%s; masked pairs are excluded", description);
 }
@@ -178,6 +215,8 @@ static att_status add_scores(att_sheet_layer *layer, const att_sheet_attention *
                                 head->param[ATT_PARAM_B] != NULL, false);
     if (attention->options.score == ATT_SCORE_GENERAL)
         ATT_TRY(add_projected_keys(layer, head));
+    if (attention->options.score == ATT_SCORE_ADDITIVE)
+        ATT_TRY(add_projections(layer, head));
     if (!head->raw_scores)
         return add_pairs(
             layer, attention, head, SUM_SCORE,

@@ -1,12 +1,15 @@
 /* RNN cells: rnn, lstm and gru over a sequence of input rows, from an initial state. Vectors are
  * rows: h' = tanh(x W_x + h W_h + b). Gates are side by side in the columns of W_x, W_h and b, in
- * the order of the cell's parts. The result is the state after each row. */
+ * the order of the cell's parts. The result is the state after each row. Where vectors are columns,
+ * all of it is transposed: W_x x + W_h h + b, gates one above the other. */
 #include "sheet/blocks.h"
+#include "sheet/scenario.h"
 
 #include "base/math.h"
 #include "reference/activation.h"
 #include "reference/linear.h"
 #include "reference/rnn.h"
+#include "sheet/rounding.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +21,8 @@ struct run;
 /* One part of a cell (a gate or a state) and the calculation of its elements. */
 struct cell_part {
     const char *name;
-    const char *formula; /* for att_formula_drop_absent() */
+    const char *formula;        /* for att_formula_drop_absent() */
+    const char *column_formula; /* where vectors are columns; NULL: the same */
     const char *description;
     att_expr *(*write)(att_arena *arena, const struct run *run, int64_t t, int64_t j);
 };
@@ -34,6 +38,7 @@ struct cell {
  * W_h + b_h of the current step, with all gates side by side. */
 struct run {
     const att_call *call;
+    const att_sheet_layer *layer;
     const struct cell *cell;
     att_argument x;
     const att_matrix *w_x; /* [d, gates m] */
@@ -72,17 +77,32 @@ static const double *input(const struct run *run, int64_t t)
 
 /* ---------------------------------------------------------------- steps */
 
+static double rounded(const struct run *run, double x)
+{
+    return att_rounding_number(run->call->rounding, x);
+}
+
 enum { RNN_Z, RNN_H };
 
 static void step_rnn(struct run *run, int64_t t)
 {
     for (int64_t j = 0; j < run->m; j++) {
-        at(run, RNN_Z, t)[j] = run->from_x[j] + run->from_h[j];
-        at(run, RNN_H, t)[j] = att_tanh(at(run, RNN_Z, t)[j]);
+        at(run, RNN_Z, t)[j] = rounded(run, run->from_x[j] + run->from_h[j]);
+        at(run, RNN_H, t)[j] = rounded(run, att_tanh(at(run, RNN_Z, t)[j]));
     }
 }
 
 enum { LSTM_I, LSTM_F, LSTM_G, LSTM_O, LSTM_C, LSTM_H };
+
+/* Rounded gates, the cell state from them, the hidden state from that. */
+static void round_lstm(struct run *run, int64_t t, int64_t j, double c)
+{
+    for (size_t g = LSTM_I; g <= LSTM_O; g++)
+        at(run, g, t)[j] = rounded(run, at(run, g, t)[j]);
+    at(run, LSTM_C, t)[j] =
+        rounded(run, at(run, LSTM_F, t)[j] * c + at(run, LSTM_I, t)[j] * at(run, LSTM_G, t)[j]);
+    at(run, LSTM_H, t)[j] = rounded(run, at(run, LSTM_O, t)[j] * att_tanh(at(run, LSTM_C, t)[j]));
+}
 
 static void step_lstm(struct run *run, int64_t t)
 {
@@ -100,6 +120,8 @@ static void step_lstm(struct run *run, int64_t t)
         at(run, LSTM_O, t)[j] = unit.output;
         at(run, LSTM_C, t)[j] = unit.cell;
         at(run, LSTM_H, t)[j] = unit.hidden;
+        if (run->call->rounding)
+            round_lstm(run, t, j, c[j]);
     }
 }
 
@@ -116,13 +138,21 @@ static double reset_before(const struct run *run, int64_t t, int64_t j)
     return sum + (run->b_h ? run->b_h->data[GRU_N * run->m + j] : 0.0);
 }
 
+static void round_gru(struct run *run, int64_t t, int64_t j, double h)
+{
+    double z = rounded(run, at(run, GRU_Z, t)[j]), n = rounded(run, at(run, GRU_N, t)[j]);
+    at(run, GRU_Z, t)[j] = z;
+    at(run, GRU_N, t)[j] = n;
+    at(run, GRU_H, t)[j] = rounded(run, (1 - z) * n + z * h);
+}
+
 /* The reset gates of all units come first: the candidate of a unit may need all of them. */
 static void step_gru(struct run *run, int64_t t)
 {
     const double *state = previous_state(run, t);
     int64_t m = run->m;
     for (int64_t j = 0; j < m; j++)
-        at(run, GRU_R, t)[j] = att_reference_sigmoid(run->from_x[j] + run->from_h[j]);
+        at(run, GRU_R, t)[j] = rounded(run, att_reference_sigmoid(run->from_x[j] + run->from_h[j]));
     for (int64_t j = 0; j < m; j++) {
         const double x[] = { run->from_x[j], run->from_x[m + j], run->from_x[2 * m + j] };
         const double h[] = { run->from_h[j], run->from_h[m + j], run->from_h[2 * m + j] };
@@ -131,6 +161,8 @@ static void step_gru(struct run *run, int64_t t)
         at(run, GRU_Z, t)[j] = unit.update;
         at(run, GRU_N, t)[j] = unit.candidate;
         at(run, GRU_H, t)[j] = unit.hidden;
+        if (run->call->rounding)
+            round_gru(run, t, j, state[j]);
     }
 }
 
@@ -147,18 +179,25 @@ static att_expr *multiply_elementwise(att_arena *arena, double a, att_expr *b)
 }
 
 /* x·W_x + b of one column, and h·W_h + b_h. */
+static void add_product(att_expr_sum *sum, const struct run *run, const double *x,
+                        const att_matrix *w, int64_t col)
+{
+    if (run->layer->columns)
+        att_expr_sum_add_dot_product(sum, w->rows, w->data + col, w->cols, x, 1);
+    else
+        att_expr_sum_add_dot_product(sum, w->rows, x, 1, w->data + col, w->cols);
+}
+
 static void add_from_x(att_expr_sum *sum, const struct run *run, int64_t t, int64_t col)
 {
-    att_expr_sum_add_dot_product(sum, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
-                                 run->w_x->cols);
+    add_product(sum, run, input(run, t), run->w_x, col);
     if (run->b)
         att_expr_sum_add(sum, number(sum->arena, run->b->data[col]));
 }
 
 static void add_from_h(att_expr_sum *sum, const struct run *run, int64_t t, int64_t col)
 {
-    att_expr_sum_add_dot_product(sum, run->m, previous_state(run, t), 1, run->w_h->data + col,
-                                 run->w_h->cols);
+    add_product(sum, run, previous_state(run, t), run->w_h, col);
     if (run->b_h)
         att_expr_sum_add(sum, number(sum->arena, run->b_h->data[col]));
 }
@@ -248,94 +287,130 @@ static const struct cell rnn = {
     1,
     false,
     step_rnn,
-    { { "z", "x * W_x + h * W_h< + b>", "the sum of both linear maps", write_rnn_z },
-      { "h", "tanh(z)", "the new hidden state", write_rnn_h } },
+    { { "z", "x * W_x + h * W_h< + b>", "W_x * x + W_h * h< + b>", "the sum of both linear maps",
+        write_rnn_z },
+      { "h", "tanh(z)", NULL, "the new hidden state", write_rnn_h } },
 };
 
 static const struct cell lstm = {
     4,
     true,
     step_lstm,
-    { { "i", "sigmoid(x * W_i + h * U_i< + b_i>)",
+    { { "i", "sigmoid(x * W_i + h * U_i< + b_i>)", "sigmoid(W_i * x + U_i * h< + b_i>)",
         "the input gate: how much of the candidate to add", write_gate_0 },
-      { "f", "sigmoid(x * W_f + h * U_f< + b_f>)",
+      { "f", "sigmoid(x * W_f + h * U_f< + b_f>)", "sigmoid(W_f * x + U_f * h< + b_f>)",
         "the forget gate: how much of the cell state to keep", write_gate_1 },
-      { "g", "tanh(x * W_g + h * U_g< + b_g>)", "the candidate cell state", write_lstm_g },
-      { "o", "sigmoid(x * W_o + h * U_o< + b_o>)",
+      { "g", "tanh(x * W_g + h * U_g< + b_g>)", "tanh(W_g * x + U_g * h< + b_g>)",
+        "the candidate cell state", write_lstm_g },
+      { "o", "sigmoid(x * W_o + h * U_o< + b_o>)", "sigmoid(W_o * x + U_o * h< + b_o>)",
         "the output gate: how much of the cell state to output", write_lstm_o },
-      { "c", "f .* c + i .* g", "the new cell state", write_lstm_c },
-      { "h", "o .* tanh(c)", "the new hidden state", write_lstm_h } },
+      { "c", "f .* c + i .* g", NULL, "the new cell state", write_lstm_c },
+      { "h", "o .* tanh(c)", NULL, "the new hidden state", write_lstm_h } },
 };
+
+#define GRU_GATES                                                                                  \
+    { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",                                          \
+      "sigmoid(W_r * x + U_r * h< + b_r>{ + b_hr})",                                               \
+      "the reset gate: how much of the previous state the candidate uses", write_gate_0 },         \
+    {                                                                                              \
+        "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",                                        \
+            "sigmoid(W_z * x + U_z * h< + b_z>{ + b_hz})",                                         \
+            "the update gate: how much of the previous state to keep", write_gate_1                \
+    }
 
 static const struct cell gru_after = {
     3,
     false,
     step_gru,
-    { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
-        "the reset gate: how much of the previous state the candidate uses", write_gate_0 },
-      { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
-        "the update gate: how much of the previous state to keep", write_gate_1 },
-      { "n", "tanh(x * W_n< + b_n> + r .* (h * U_n{ + b_hn}))", "the candidate state",
-        write_gru_n },
-      { "h", "(1 - z) .* n + z .* h", "the new hidden state", write_gru_h } },
+    { GRU_GATES,
+      { "n", "tanh(x * W_n< + b_n> + r .* (h * U_n{ + b_hn}))",
+        "tanh(W_n * x< + b_n> + r .* (U_n * h{ + b_hn}))", "the candidate state", write_gru_n },
+      { "h", "(1 - z) .* n + z .* h", NULL, "the new hidden state", write_gru_h } },
 };
 
 static const struct cell gru_before = {
     3,
     false,
     step_gru,
-    { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
-        "the reset gate: how much of the previous state the candidate uses", write_gate_0 },
-      { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
-        "the update gate: how much of the previous state to keep", write_gate_1 },
-      { "n", "tanh(x * W_n< + b_n> + (r .* h) * U_n{ + b_hn})", "the candidate state",
-        write_gru_n },
-      { "h", "(1 - z) .* n + z .* h", "the new hidden state", write_gru_h } },
+    { GRU_GATES,
+      { "n", "tanh(x * W_n< + b_n> + (r .* h) * U_n{ + b_hn})",
+        "tanh(W_n * x< + b_n> + U_n * (r .* h){ + b_hn})", "the candidate state", write_gru_n },
+      { "h", "(1 - z) .* n + z .* h", NULL, "the new hidden state", write_gru_h } },
 };
 
 /* ---------------------------------------------------------------- arguments */
 
-/* Reads a state of one row; the first state determines the hidden size m. */
+/* Argument `index` with its vectors as rows. `shape` keeps its shape in the sheet, for messages. */
+static att_status read_oriented(const struct run *run, size_t index, const char *usage_name,
+                                att_argument *out, const att_matrix **shape)
+{
+    ATT_TRY(att_argument_get(run->call, index, usage_name, out));
+    *shape = out->matrix;
+    out->matrix = att_sheet_layer_orient(run->layer, out->matrix);
+    return out->matrix ? ATT_OK : att_fail_memory(run->call->err);
+}
+
+/* Told where the other orientation of vectors fits. */
+static const char *orientation_hint(const struct run *run, bool fits)
+{
+    if (!fits)
+        return "";
+    return run->layer->columns ? " (without 'vectors = columns', vectors are rows)"
+                               : " (for column vectors: vectors = columns)";
+}
+
+/* Reads a state of one vector; the first state determines the hidden size m. */
 static att_status read_state(struct run *run, size_t index, const char *usage_name,
                              const double **out)
 {
     att_argument state;
-    ATT_TRY(att_argument_get(run->call, index, usage_name, &state));
-    const att_matrix *s = state.matrix;
+    const att_matrix *shape;
+    ATT_TRY(read_oriented(run, index, usage_name, &state, &shape));
     bool first = run->m == 0;
-    if (s->rows != 1 || (!first && s->cols != run->m))
+    const char *vector = run->layer->columns ? "column" : "row";
+    if (first && state.matrix->rows != 1)
         return att_call_fail(run->call, state.node,
-                             first ? "%s: %s is %" PRId64 " × %" PRId64
-                                     ", but a state must be one row"
-                                   : "%s: %s is %" PRId64 " × %" PRId64
-                                     ", but must be one row as wide as h, 1 × %" PRId64,
-                             run->call->function->name, state.name, s->rows, s->cols, run->m);
-    run->m = s->cols;
-    *out = s->data;
+                             "%s: %s is %" PRId64 " × %" PRId64 ", but a state must be one %s%s",
+                             run->call->function->name, state.name, shape->rows, shape->cols,
+                             vector, orientation_hint(run, state.matrix->cols == 1));
+    if (!first && (state.matrix->rows != 1 || state.matrix->cols != run->m))
+        return att_call_fail(run->call, state.node,
+                             "%s: %s is %" PRId64 " × %" PRId64
+                             ", but must be one %s as %s as h, %" PRId64 " × %" PRId64,
+                             run->call->function->name, state.name, shape->rows, shape->cols,
+                             vector, run->layer->columns ? "high" : "wide",
+                             run->layer->columns ? run->m : 1, run->layer->columns ? 1 : run->m);
+    run->m = state.matrix->cols;
+    *out = state.matrix->data;
     return ATT_OK;
 }
 
 static att_status read_matrix(const struct run *run, size_t index, const char *usage_name,
-                              int64_t rows, const char *whose, const att_matrix **out)
+                              int64_t inputs, const char *whose, const att_matrix **out)
 {
     att_argument w;
-    int64_t cols = run->cell->gates * run->m;
-    ATT_TRY(att_argument_get(run->call, index, usage_name, &w));
+    const att_matrix *shape;
+    int64_t units = run->cell->gates * run->m;
+    bool columns = run->layer->columns;
+    ATT_TRY(read_oriented(run, index, usage_name, &w, &shape));
     *out = w.matrix;
-    if (w.matrix->rows == rows && w.matrix->cols == cols)
+    if (w.matrix->rows == inputs && w.matrix->cols == units)
         return ATT_OK;
     return att_call_fail(run->call, w.node,
                          "%s: %s is %" PRId64 " × %" PRId64 ", but must be %" PRId64 " × %" PRId64
-                         ": a row for each element of %s, a column for each unit%s",
-                         run->call->function->name, w.name, w.matrix->rows, w.matrix->cols, rows,
-                         cols, whose, run->cell->gates > 1 ? " of each gate" : "");
+                         ": a %s for each element of %s, a %s for each unit%s",
+                         run->call->function->name, w.name, shape->rows, shape->cols,
+                         columns ? units : inputs, columns ? inputs : units,
+                         columns ? "column" : "row", whose, columns ? "row" : "column",
+                         run->cell->gates > 1 ? " of each gate" : "");
 }
 
 static att_status read_arguments(struct run *run)
 {
     size_t next = 0;
     int64_t wide;
-    ATT_TRY(att_argument_get(run->call, next++, "x", &run->x));
+    const att_matrix *shape;
+    ATT_TRY(read_oriented(run, next++, "x", &run->x, &shape));
     ATT_TRY(read_state(run, next++, "h", &run->h));
     if (run->cell->has_cell_state)
         ATT_TRY(read_state(run, next++, "c", &run->c));
@@ -343,6 +418,8 @@ static att_status read_arguments(struct run *run)
     ATT_TRY(read_matrix(run, next++, "W_x", run->x.matrix->cols, run->x.name, &run->w_x));
     ATT_TRY(read_matrix(run, next++, "W_h", run->m, "h", &run->w_h));
     ATT_TRY(att_argument_vector(run->call, next++, "b", wide, &run->b));
+    if (run->b && att_slip_is_made(run->call->scenario, ATT_SLIP_NO_BIAS, run->call->node, 0))
+        run->b = NULL;
     return att_argument_vector(run->call, next++, "b_h", wide, &run->b_h);
 }
 
@@ -355,6 +432,51 @@ static void map_row(double *out, const double *row, const att_matrix *w, const a
         .w = w->data, .bias = bias ? bias->data : NULL, .depth = w->rows, .columns = w->cols
     };
     att_reference_linear(out, row, 1, &weights, ATT_ACTIVATION_NONE);
+}
+
+/* The part of step `t` computed again from the parts before it, which a scenario has changed. The
+ * gates of an LSTM and the reset gate of a GRU depend on no other part of the step. */
+static void step_part(struct run *run, size_t part, int64_t t)
+{
+    for (int64_t j = 0; j < run->m; j++) {
+        double *to = at(run, part, t) + j;
+        if (run->cell == &rnn && part == RNN_H)
+            *to = att_tanh(at(run, RNN_Z, t)[j]);
+        else if (run->cell == &lstm && part == LSTM_C)
+            *to = at(run, LSTM_F, t)[j] * previous_cell_state(run, t)[j] +
+                  at(run, LSTM_I, t)[j] * at(run, LSTM_G, t)[j];
+        else if (run->cell == &lstm && part == LSTM_H)
+            *to = at(run, LSTM_O, t)[j] * att_tanh(at(run, LSTM_C, t)[j]);
+        else if (run->cell != &rnn && run->cell != &lstm && part == GRU_N)
+            *to = att_tanh(run->from_x[GRU_N * run->m + j] +
+                           (run->before ? reset_before(run, t, j)
+                                        : at(run, GRU_R, t)[j] * run->from_h[GRU_N * run->m + j]));
+        else if (run->cell != &rnn && run->cell != &lstm && part == GRU_H)
+            *to = (1 - at(run, GRU_Z, t)[j]) * at(run, GRU_N, t)[j] +
+                  at(run, GRU_Z, t)[j] * previous_state(run, t)[j];
+    }
+}
+
+/* Row `t` of every part with the student's numbers, and what follows from them. */
+static bool apply_scenario(struct run *run, int64_t t)
+{
+    bool changed = false;
+    for (size_t p = 0; p < run->parts; p++) {
+        if (changed)
+            step_part(run, p, t);
+        if (run->cell == &rnn && p == RNN_H &&
+            att_slip_is_made(run->call->scenario, ATT_SLIP_NO_ACTIVATION, run->call->node, 0))
+            memcpy(at(run, RNN_H, t), at(run, RNN_Z, t), (size_t)run->m * sizeof(double));
+        const att_matrix *given =
+            att_scenario_part(run->call, run->cell->part[p].name, 0, run->part[p]);
+        if (!given)
+            return false;
+        for (int64_t j = 0; j < run->m; j++) {
+            changed = changed || at(run, p, t)[j] != given->data[t * run->m + j];
+            at(run, p, t)[j] = given->data[t * run->m + j];
+        }
+    }
+    return true;
 }
 
 static att_status run_steps(struct run *run)
@@ -370,13 +492,15 @@ static att_status run_steps(struct run *run)
         att_matrix *m = att_matrix_new(arena, steps, run->m);
         if (!m)
             return att_fail_memory(run->call->err);
-        m->row_labels = run->x.matrix->row_labels;
+        m->row_labels = run->x.matrix->numbered ? NULL : run->x.matrix->row_labels;
         run->part[run->parts] = m;
     }
     for (int64_t t = 0; t < steps; t++) {
         map_row(run->from_x, input(run, t), run->w_x, run->b);
         map_row(run->from_h, previous_state(run, t), run->w_h, run->b_h);
         run->cell->step(run, t);
+        if (run->call->scenario && !apply_scenario(run, t))
+            return att_fail_memory(run->call->err);
     }
     return ATT_OK;
 }
@@ -390,10 +514,13 @@ static att_status write_part(const struct run *run, size_t index, att_calculatio
         return ATT_OK;
     ATT_TRY(
         att_calculations_start(out, arena, (size_t)(value->rows * value->cols), run->call->err));
+    bool columns = run->layer->columns;
     for (int64_t t = 0; t < value->rows; t++)
         for (int64_t j = 0; j < value->cols; j++)
             ATT_TRY(att_calculations_add_number(
-                out, arena, t + 1, att_make_indexed(arena, row->name, t + 1, j + 1),
+                out, arena, columns ? j + 1 : t + 1,
+                columns ? att_make_indexed(arena, row->name, j + 1, t + 1)
+                        : att_make_indexed(arena, row->name, t + 1, j + 1),
                 row->write(arena, run, t, j), value->data[t * value->cols + j], run->call->err));
     return ATT_OK;
 }
@@ -401,8 +528,8 @@ static att_status write_part(const struct run *run, size_t index, att_calculatio
 static att_status run_cell(const att_call *call, const struct cell *cell, bool before,
                            att_value *out)
 {
-    struct run run = { .call = call, .cell = cell, .before = before };
     att_sheet_layer layer;
+    struct run run = { .call = call, .layer = &layer, .cell = cell, .before = before };
     ATT_TRY(att_sheet_layer_start(&layer, call, MAX_PARTS));
     ATT_TRY(read_arguments(&run));
     ATT_TRY(att_sheet_layer_check_cost(call, (double)run.x.matrix->rows * (double)run.w_x->cols *
@@ -411,18 +538,21 @@ static att_status run_cell(const att_call *call, const struct cell *cell, bool b
     for (size_t i = 0; i < run.parts; i++) {
         att_calculations calculations = { 0 };
         ATT_TRY(write_part(&run, i, &calculations));
-        const char *text = att_formula_drop_absent(call->arena, cell->part[i].formula,
-                                                   run.b != NULL, run.b_h != NULL);
+        const struct cell_part *part = &cell->part[i];
+        const char *text = att_formula_drop_absent(
+            call->arena,
+            layer.columns && part->column_formula ? part->column_formula : part->formula,
+            run.b != NULL, run.b_h != NULL);
         const att_expr *formula = text ? att_formula(call->arena, text) : NULL;
         if (!formula)
             return att_fail_memory(call->err);
-        ATT_TRY(att_sheet_layer_add(&layer,
-                                    &(att_trace_part){ .name = cell->part[i].name,
-                                                       .description = cell->part[i].description,
-                                                       .formula = formula,
-                                                       .value = run.part[i],
-                                                       .calculations = calculations.items,
-                                                       .calculation_count = calculations.count }));
+        ATT_TRY(att_sheet_layer_add(
+            &layer, &(att_trace_part){ .name = part->name,
+                                       .description = part->description,
+                                       .formula = formula,
+                                       .value = att_sheet_layer_orient(&layer, run.part[i]),
+                                       .calculations = calculations.items,
+                                       .calculation_count = calculations.count }));
     }
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;

@@ -34,7 +34,7 @@ static att_expr *write_general(att_arena *arena, const att_sheet_head *head, int
                                 row_of(head->projected_keys, j), 1);
 }
 
-/* v_1·tanh(x_1) + …, where x = W q + U k + b. */
+/* v_1·tanh(x_1) + …, where x = W q + U k + b: W q and U k are worked out before. */
 static att_expr *write_additive(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
     const att_matrix *w = head->param[ATT_PARAM_W];
@@ -42,12 +42,16 @@ static att_expr *write_additive(att_arena *arena, const att_sheet_head *head, in
     const att_matrix *b = head->param[ATT_PARAM_B];
     att_expr_sum sum = { .arena = arena };
     for (int64_t a = 0; a < w->rows; a++) {
-        double x = dot(w->cols, row_of(w, a), row_of(head->query, i)) +
-                   dot(u->cols, row_of(u, a), row_of(head->key, j)) + (b ? b->data[a] : 0.0);
-        double factor = head->param[ATT_PARAM_V]->data[a];
-        att_expr_sum_add(&sum,
-                         att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, factor),
-                                         att_make_call(arena, "tanh", att_make_number(arena, x))));
+        att_expr_sum x = { .arena = arena };
+        att_expr_sum_add(
+            &x, att_make_number(arena, dot(w->cols, row_of(w, a), row_of(head->query, i))));
+        att_expr_sum_add(&x,
+                         att_make_number(arena, dot(u->cols, row_of(u, a), row_of(head->key, j))));
+        if (b)
+            att_expr_sum_add(&x, att_make_number(arena, b->data[a]));
+        att_expr *factor = att_make_number(arena, head->param[ATT_PARAM_V]->data[a]);
+        att_expr_sum_add(&sum, att_make_binary(arena, ATT_OP_MULTIPLY, factor,
+                                               att_make_call(arena, "tanh", x.expr)));
     }
     return sum.expr;
 }

@@ -3,6 +3,8 @@
 
 #include "sheet/matrix.h"
 
+#include <math.h>
+
 bool att_calculation_fits(int64_t rows, int64_t cols, int64_t terms)
 {
     return rows > 0 && rows <= ATT_CALCULATION_ROWS && cols > 0 && cols <= ATT_CALCULATION_COLS &&
@@ -68,6 +70,34 @@ att_expr *att_make_call(att_arena *arena, const char *function, att_expr *argume
     return node;
 }
 
+att_expr *att_make_call_of(att_arena *arena, const char *function, att_expr *const *arguments,
+                           size_t count)
+{
+    att_expr *node = make_node(arena, ATT_EXPR_CALL, count);
+    if (!node)
+        return NULL;
+    node->text = function;
+    for (size_t i = 0; i < count; i++)
+        set_child(node, i, arguments[i]);
+    return node;
+}
+
+att_expr *att_make_negative(att_arena *arena, att_expr *of)
+{
+    att_expr *node = of ? make_node(arena, ATT_EXPR_NEGATE, 1) : NULL;
+    if (node)
+        set_child(node, 0, of);
+    return node;
+}
+
+att_expr *att_make_name(att_arena *arena, const char *name)
+{
+    att_expr *node = make_node(arena, ATT_EXPR_NAME, 0);
+    if (node)
+        node->text = name;
+    return node;
+}
+
 att_expr *att_make_indexed(att_arena *arena, const char *name, int64_t row, int64_t col)
 {
     att_expr *node = make_node(arena, ATT_EXPR_INDEXED, col < 0 ? 1 : 2);
@@ -126,12 +156,29 @@ att_status att_calculations_add(att_calculations *calculations, int64_t row, con
     return ATT_OK;
 }
 
+/* The magnitude of the terms of a sum; 0 if the expression adds nothing. */
+static double magnitude_of(const att_expr *e, bool of_sum)
+{
+    if (e->kind == ATT_EXPR_NUMBER && !of_sum)
+        return fabs(e->number);
+    if (e->kind != ATT_EXPR_BINARY)
+        return 0;
+    bool adds = e->op == ATT_OP_ADD || e->op == ATT_OP_SUBTRACT;
+    if (of_sum && !adds)
+        return 0;
+    double left = magnitude_of(e->child[0], false);
+    double right = magnitude_of(e->child[1], false);
+    return adds ? fmax(left, right) : e->op == ATT_OP_MULTIPLY ? left * right : 0;
+}
+
 att_status att_calculations_add_number(att_calculations *calculations, att_arena *arena,
                                        int64_t row, const att_expr *left, const att_expr *right,
                                        double value, att_error *err)
 {
-    return att_calculations_add(calculations, row, left, right, att_matrix_scalar(arena, value),
-                                err);
+    att_matrix *number = att_matrix_scalar(arena, value);
+    if (number && right)
+        number->magnitude = magnitude_of(right, true);
+    return att_calculations_add(calculations, row, left, right, number, err);
 }
 
 att_status att_calculations_add_matmul(att_calculations *calculations, att_arena *arena,

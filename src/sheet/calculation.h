@@ -22,6 +22,12 @@ att_expr *att_make_constant(att_arena *arena, const att_matrix *matrix);
 att_expr *att_make_binary(att_arena *arena, att_expr_op op, att_expr *left, att_expr *right);
 att_expr *att_make_call(att_arena *arena, const char *function, att_expr *argument);
 
+/* A call with several arguments, -x, and a plain name. */
+att_expr *att_make_call_of(att_arena *arena, const char *function, att_expr *const *arguments,
+                           size_t count);
+att_expr *att_make_negative(att_arena *arena, att_expr *of);
+att_expr *att_make_name(att_arena *arena, const char *name);
+
 /* A subscripted name: a_{1,2}, or a_1 where `col` is negative. */
 att_expr *att_make_indexed(att_arena *arena, const char *name, int64_t row, int64_t col);
 

@@ -3,12 +3,15 @@
 
 #include "base/minmax.h"
 #include "sheet/eval.h"
+#include "sheet/own.h"
+#include "sheet/record.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-static const att_function *const tables[] = { att_plain_functions, att_block_functions };
+static const att_function *const tables[] = { att_plain_functions, att_choice_functions,
+                                              att_block_functions };
 
 enum { TABLES = ATT_COUNT(tables) };
 
@@ -17,6 +20,15 @@ const att_function *att_function_find(const char *name)
     for (size_t t = 0; t < TABLES; t++)
         for (const att_function *row = tables[t]; row->name; row++)
             if (strcmp(row->name, name) == 0)
+                return row;
+    return NULL;
+}
+
+const att_function *att_function_get(size_t index)
+{
+    for (size_t t = 0; t < TABLES; t++)
+        for (const att_function *row = tables[t]; row->name; row++)
+            if (index-- == 0)
                 return row;
     return NULL;
 }
@@ -223,7 +235,7 @@ static att_status eval_option(const att_scope *scope, const att_expr *option,
 
 static att_status fail_function(const att_scope *scope, const att_expr *node)
 {
-    if (att_symbol_table_get(scope->symbols, node->text))
+    if (att_symbol_table_find(scope->symbols, node->text))
         return att_scope_fail(scope, node,
                               "'%.80s' is a value, not a function: a row is %.80s[2], a product "
                               "needs a '*'",
@@ -234,6 +246,9 @@ static att_status fail_function(const att_scope *scope, const att_expr *node)
     for (size_t t = 0; t < TABLES; t++)
         for (const att_function *row = tables[t]; row->name && count < MAX_NAMES; row++)
             known[count++] = row->name;
+    for (const att_own_function *own = scope->functions ? scope->functions->last : NULL;
+         own && count < MAX_NAMES; own = own->before)
+        known[count++] = own->name;
     const char *near = att_suggest(node->text, known, count);
     return near ? att_scope_fail(scope, node, "unknown function '%.80s': did you mean '%s'?",
                                  node->text, near)
@@ -267,6 +282,8 @@ static size_t option_count(const att_function *function)
 att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_function *function = att_function_find(node->text);
+    if (!function && att_own_function_find(scope->functions, node->text))
+        return att_own_function_call(scope, node, out);
     if (!function)
         return fail_function(scope, node);
     size_t count = 0;
@@ -284,9 +301,18 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
     ATT_TRY(check_count(scope, node, function, count));
     for (size_t i = 0; i < count; i++)
         ATT_TRY(att_eval(scope, node->child[i], &args[i]));
-    const att_call call = { scope->arena, function, node,          args,
-                            count,        values,   scope->source, scope->err };
-    return function->run(&call, out);
+    const att_call call = { .arena = scope->arena,
+                            .function = function,
+                            .node = node,
+                            .args = args,
+                            .arg_count = count,
+                            .options = values,
+                            .source = scope->source,
+                            .err = scope->err,
+                            .rounding = scope->rounding,
+                            .scenario = scope->scenario };
+    ATT_TRY(function->run(&call, out));
+    return att_record_call(scope, &call, out);
 }
 
 /* ---- For the functions */

@@ -6,6 +6,7 @@
 #include "base/quote.h"
 #include "base/string.h"
 #include "sheet/archive.h"
+#include "sheet/gradient.h"
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -188,6 +189,37 @@ static att_status compare_step(struct comparison *c, const att_trace_step *step)
     return compare_item(c, &item);
 }
 
+/* Compares gradients of parts that are inputs, such as a.grad.q, which have no step of their
+ * own. */
+static att_status compare_kept(struct comparison *c)
+{
+    const att_record *record = &c->interpreter->record;
+    const att_kept_gradient *kept = record->gradient->kept;
+    for (; kept; kept = kept->next) {
+        const att_matrix *whole = record->computations[kept->computation].output.matrix;
+        const char *of = att_record_find(record, whole)->name;
+        struct item item = { .value = kept->gradient };
+        if (!of || strpbrk(of, ".["))
+            continue;
+        item.name = att_arena_printf(&c->interpreter->sheet->arena, "%s.grad.%s", of, kept->name);
+        if (!item.name)
+            return att_fail_memory(c->interpreter->scope.err);
+        ATT_TRY(compare_item(c, &item));
+    }
+    return ATT_OK;
+}
+
+/* Compares the gradients of the last `gradient` statement, in the order of the backward pass. */
+static att_status compare_gradients(struct comparison *c, const att_trace_step *step)
+{
+    for (size_t i = 0; i < step->part_count; i++) {
+        const struct item item = { .name = step->parts[i].path, .value = step->parts[i].value };
+        if (item.name)
+            ATT_TRY(compare_item(c, &item));
+    }
+    return compare_kept(c);
+}
+
 /* Compares all named values, in the order of the trace. A name that was assigned twice is compared
  * once. */
 static att_status compare_all(struct comparison *c)
@@ -198,6 +230,9 @@ static att_status compare_all(struct comparison *c)
         bool named = step->kind == ATT_STEP_VALUE && step->name;
         if (named && att_symbol_table_get(&c->interpreter->symbols, step->name)->step == i)
             ATT_TRY(compare_step(c, step));
+        const att_gradient *gradient = c->interpreter->record.gradient;
+        if (gradient && gradient->step == i)
+            ATT_TRY(compare_gradients(c, step));
     }
     return ATT_OK;
 }

@@ -4,7 +4,10 @@
 #include "base/minmax.h"
 #include "sheet/archive.h"
 #include "sheet/function.h"
+#include "sheet/gradient.h"
 #include "sheet/matrix.h"
+#include "sheet/rounding.h"
+#include "sheet/derivation.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,7 +61,7 @@ static att_status fail_unknown(const att_scope *scope, const att_expr *node)
 
 static att_status eval_name(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_symbol *row = att_symbol_table_get(scope->symbols, node->text);
+    const att_symbol *row = att_symbol_table_find(scope->symbols, node->text);
     if (row) {
         *out = row->value;
         return ATT_OK;
@@ -90,14 +93,16 @@ static att_status eval_negate(const att_scope *scope, const att_expr *node, att_
     att_matrix *to = att_matrix_like(scope->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = -of->data[i];
-    return set_matrix(scope, to, out);
+    ATT_TRY(set_matrix(scope, to, out));
+    return att_record_operation(scope, &att_gradient_negate, node, &of, 1, to);
 }
 
 static att_status eval_transpose(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
-    return set_matrix(scope, att_matrix_transpose(scope->arena, of), out);
+    ATT_TRY(set_matrix(scope, att_matrix_transpose(scope->arena, of), out));
+    return att_record_operation(scope, &att_gradient_transpose, node, &of, 1, out->matrix);
 }
 
 /* ---- Matrix literals */
@@ -149,8 +154,17 @@ static att_status fail_beside(const att_scope *scope, const att_expr *row, size_
                           (long long)other->rows, (long long)other->cols);
 }
 
-static att_status eval_row(const att_scope *scope, const att_expr *row, const att_matrix **out)
+/* The matrices that a literal is made of, for the record. */
+struct pieces {
+    att_matrix_piece *items;
+    size_t count;
+};
+
+/* The first row of the result that the row of the literal fills is `at`. */
+static att_status eval_row(const att_scope *scope, const att_expr *row, int64_t at,
+                           struct pieces *pieces, const att_matrix **out)
 {
+    int64_t col = 0;
     if (literal_row(row))
         return eval_literal_row(scope, row, out);
     const att_matrix **parts = att_arena_alloc(scope->arena, row->children, sizeof *parts);
@@ -160,25 +174,76 @@ static att_status eval_row(const att_scope *scope, const att_expr *row, const at
         ATT_TRY(att_eval_matrix(scope, row->child[i], &parts[i]));
         if (parts[i]->rows != parts[0]->rows)
             return fail_beside(scope, row, i, parts[0], parts[i]);
+        pieces->items[pieces->count++] = (att_matrix_piece){ parts[i], at, col };
+        col += parts[i]->cols;
     }
     *out = row->children == 1 ? parts[0] : att_matrix_hstack(scope->arena, parts, row->children);
     return *out ? ATT_OK : att_fail_memory(scope->err);
 }
 
+static bool allocate_pieces(att_arena *arena, const att_expr *node, struct pieces *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < node->children; i++)
+        count += literal_row(node->child[i]) ? 0 : node->child[i]->children;
+    *out = (struct pieces){ .items = att_arena_alloc(arena, count, sizeof *out->items) };
+    return out->items != NULL;
+}
+
+static att_status record_pieces(const att_scope *scope, const att_expr *node,
+                                const struct pieces *pieces, const att_matrix *result)
+{
+    if (pieces->count == 0)
+        return ATT_OK;
+    const att_matrix **inputs = att_arena_alloc(scope->arena, pieces->count, sizeof *inputs);
+    if (!inputs)
+        return att_fail_memory(scope->err);
+    for (size_t i = 0; i < pieces->count; i++)
+        inputs[i] = pieces->items[i].matrix;
+    const att_computation computation = { .spec = &att_gradient_concat,
+                                          .node = node,
+                                          .inputs = inputs,
+                                          .input_count = pieces->count,
+                                          .pieces = pieces->items,
+                                          .output = { .kind = ATT_VALUE_MATRIX,
+                                                      .matrix = result } };
+    return att_record_add(scope, &computation);
+}
+
 static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_matrix **rows = att_arena_alloc(scope->arena, node->children, sizeof *rows);
-    if (!rows)
+    struct pieces pieces;
+    int64_t at = 0;
+    if (!rows || !allocate_pieces(scope->arena, node, &pieces))
         return att_fail_memory(scope->err);
-    for (size_t i = 0; i < node->children; i++) {
-        ATT_TRY(eval_row(scope, node->child[i], &rows[i]));
+    for (size_t i = 0; i < node->children; i++, at += rows[i - 1]->rows) {
+        ATT_TRY(eval_row(scope, node->child[i], at, &pieces, &rows[i]));
         if (rows[i]->cols != rows[0]->cols)
             return att_scope_fail(scope, node->child[i],
                                   "row %zu of the matrix has %lld column%s, the first has %lld",
                                   i + 1, (long long)rows[i]->cols, rows[i]->cols == 1 ? "" : "s",
                                   (long long)rows[0]->cols);
     }
-    return set_matrix(scope, att_matrix_vstack(scope->arena, rows, node->children), out);
+    ATT_TRY(set_matrix(scope, att_matrix_vstack(scope->arena, rows, node->children), out));
+    return record_pieces(scope, node, &pieces, out->matrix);
+}
+
+/* ---- Ranges */
+
+/* 1:5 is the row 1, 2, 3, 4, 5; a range whose end is below its start is empty. */
+static att_status eval_range(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    double first = 0, last = 0;
+    ATT_TRY(att_eval_number(scope, node->child[0], "the start of a range", &first));
+    ATT_TRY(att_eval_number(scope, node->child[1], "the end of a range", &last));
+    double count = last < first ? 0 : floor(last - first) + 1;
+    if (!(count <= 1e6))
+        return att_scope_fail(scope, node, "a range of %.0f numbers: at most a million", count);
+    att_matrix *row = att_matrix_new(scope->arena, 1, (int64_t)count);
+    for (int64_t i = 0; row && i < row->cols; i++)
+        row->data[i] = first + (double)i;
+    return set_matrix(scope, row, out);
 }
 
 /* ---- Lists */
@@ -205,7 +270,7 @@ static eval_function *const evaluators[] = {
     [ATT_EXPR_NUMBER] = eval_number,     [ATT_EXPR_CONSTANT] = eval_constant,
     [ATT_EXPR_NAME] = eval_name,         [ATT_EXPR_STRING] = eval_string,
     [ATT_EXPR_FIELD] = att_eval_field,   [ATT_EXPR_INDEX] = att_eval_index,
-    [ATT_EXPR_ALL] = eval_out_of_place,  [ATT_EXPR_RANGE] = eval_out_of_place,
+    [ATT_EXPR_ALL] = eval_out_of_place,  [ATT_EXPR_RANGE] = eval_range,
     [ATT_EXPR_CALL] = att_eval_call,     [ATT_EXPR_OPTION] = eval_out_of_place,
     [ATT_EXPR_NEGATE] = eval_negate,     [ATT_EXPR_TRANSPOSE] = eval_transpose,
     [ATT_EXPR_BINARY] = att_eval_binary, [ATT_EXPR_ROW] = eval_out_of_place,
@@ -213,12 +278,30 @@ static eval_function *const evaluators[] = {
     [ATT_EXPR_LOAD] = att_eval_load,     [ATT_EXPR_INDEXED] = eval_out_of_place,
 };
 
+/* Keeps what the node was, for those who write the sheet in another language (render/export.h).
+ * Nodes are not constant until the sheet is run. */
+static void note_value(att_expr *node, const att_matrix *value)
+{
+    att_expr_shape shape = !value                                 ? ATT_SHAPE_LIST
+                           : value->rows == 1 && value->cols == 1 ? ATT_SHAPE_NUMBER
+                           : value->rows == 1                     ? ATT_SHAPE_ROW
+                                                                  : ATT_SHAPE_MATRIX;
+    bool changed = node->shape != ATT_SHAPE_UNKNOWN && node->shape != shape;
+    node->shape = changed ? ATT_SHAPE_MIXED : shape;
+    node->matrix = value;
+}
+
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)
 {
     att_status status = evaluators[node->kind](scope, node, out);
+    if (status == ATT_OK && scope->rounding && out->kind == ATT_VALUE_MATRIX &&
+        att_rounding_is_step(node))
+        status =
+            set_matrix(scope, att_rounding_copy(scope->arena, scope->rounding, out->matrix), out);
+    if (status == ATT_OK && scope->derivation)
+        status = att_derivation_note(scope, node, out);
     if (status == ATT_OK)
-        ((att_expr *)node)->matrix =
-            out->matrix; /* nodes are not constant until the sheet is run */
+        note_value((att_expr *)node, out->matrix);
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
     scope->arena->limit_reached = false;

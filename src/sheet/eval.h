@@ -12,7 +12,14 @@ typedef struct att_scope {
     const att_symbol_table *symbols;
     const char *folder; /* folder of relative paths in `load`; NULL: loading is an error */
     att_error *err;
-    att_sheet *sheet; /* records the loaded files; NULL without a folder */
+    att_sheet *sheet;                /* records the loaded files; NULL without a folder */
+    const att_symbol_table *globals; /* inside of an own function: the names of the sheet */
+    const struct att_own_functions *functions; /* own.h; or NULL */
+    int calls;                                 /* own functions around this expression */
+    const att_rounding *rounding;              /* each step is rounded; NULL: exact */
+    struct att_derivation *derivation; /* notes the value of every node (derivation.h); or NULL */
+    struct att_scenario *scenario;     /* what is computed otherwise (scenario.h); NULL: nothing */
+    struct att_record *record;         /* records what is computed, for gradients; NULL: nothing */
 } att_scope;
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);
@@ -36,5 +43,9 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
 att_status att_eval_field(const att_scope *scope, const att_expr *node, att_value *out);
 att_status att_eval_index(const att_scope *scope, const att_expr *node, att_value *out);
 att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_value *out);
+
+/* The operator of the node on two matrices (operators.c). */
+att_status att_binary_apply(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                            const att_matrix *right, att_matrix **out);
 
 #endif

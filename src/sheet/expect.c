@@ -4,6 +4,8 @@
 
 #include "base/quote.h"
 #include "sheet/function.h"
+#include "sheet/hand.h"
+#include "sheet/rounding.h"
 
 #include <string.h>
 
@@ -16,6 +18,75 @@ static att_status new_check(att_interpreter *interpreter, const att_expr *left, 
     return ATT_OK;
 }
 
+/* ---- by hand: about the results with each step rounded */
+
+static att_status parse_by_hand(att_interpreter *interpreter, att_parser *parser, bool *out)
+{
+    *out = att_parser_at_word(parser, "by");
+    if (!*out)
+        return ATT_OK;
+    const att_token by = parser->token;
+    ATT_TRY(att_parser_take(parser));
+    if (!att_parser_at_word(parser, "hand"))
+        return att_parser_expected(parser, "'hand' after 'by'");
+    if (!interpreter->rounding)
+        return att_sheet_source_fail(&interpreter->source, interpreter->scope.err, by.line,
+                                     by.column,
+                                     "nothing is computed by hand here: expected 'round each step "
+                                     "to … decimals' on a line before");
+    return att_parser_take(parser);
+}
+
+/* Whether the other column satisfies the claim too: its largest difference, or a negative number
+ * where the shapes differ. */
+static att_status compare_other(att_interpreter *interpreter, const att_scope *scope,
+                                const att_check *check, att_tolerance nearness, bool *agrees,
+                                double *difference)
+{
+    att_check other = { .left = check->left, .right = check->right };
+    ATT_TRY(att_eval_matrix(scope, check->left, &other.actual));
+    ATT_TRY(att_eval_matrix(scope, check->right, &other.expected));
+    ATT_TRY(att_check_compare(interpreter, &other, &nearness));
+    *agrees = other.passed;
+    *difference = other.max_difference;
+    return ATT_OK;
+}
+
+/* Says whether rounding explains the numbers of the claim. */
+static att_status explain_by_rounding(att_interpreter *interpreter, att_check *check,
+                                      const att_tolerance *nearness)
+{
+    if (!interpreter->rounding || check->negated || (check->by_hand && !check->passed))
+        return ATT_OK;
+    if (!check->by_hand && check->passed)
+        return ATT_OK;
+    const att_scope hand = att_hand_scope(interpreter);
+    att_tolerance rule = *nearness;
+    if (check->by_hand && rule.rule == ATT_RULE_DEFAULT) /* the exact number, rounded at the end */
+        rule =
+            (att_tolerance){ .rule = ATT_RULE_DECIMALS, .digits = interpreter->rounding->decimals };
+    bool agrees;
+    double difference;
+    ATT_TRY(compare_other(interpreter, check->by_hand ? &interpreter->scope : &hand, check, rule,
+                          &agrees, &difference));
+    char words[ATT_ROUNDING_WORDS];
+    att_rounding_describe(interpreter->rounding, words);
+    att_arena *arena = &interpreter->sheet->arena;
+    if (check->by_hand && agrees)
+        check->message = "agrees by hand, and so does the exact result";
+    else if (check->by_hand)
+        check->message = att_arena_printf(arena,
+                                          "agrees by hand: rounding alone explains it, the exact "
+                                          "result differs by %.3g",
+                                          difference);
+    else if (agrees)
+        check->message = att_arena_printf(arena,
+                                          "%s; with %s it agrees, rounding alone explains it: "
+                                          "expected '… by hand'",
+                                          check->message, words);
+    return check->message ? ATT_OK : att_fail_memory(interpreter->scope.err);
+}
+
 /* ---- expect X = Y */
 
 static att_status expect_equal(att_interpreter *interpreter, att_parser *parser, bool negated)
@@ -25,20 +96,29 @@ static att_status expect_equal(att_interpreter *interpreter, att_parser *parser,
     att_tolerance nearness;
     att_check *check;
     ATT_TRY(att_parse_expression(parser, &left));
+    if (left->kind == ATT_EXPR_BINARY && left->op >= ATT_OP_LESS &&
+        parser->last.kind != ATT_TOKEN_ROUND_CLOSE)
+        return att_parser_expected(parser, "'=': a claim is 'expect X = Y', or of a comparison "
+                                           "'expect (X < Y) = 1'");
     if (!att_parser_at(parser, ATT_TOKEN_EQUALS))
         return att_parser_expected(parser, "an operator or '='");
     ATT_TRY(att_parser_take(parser));
     ATT_TRY(att_parse_expression(parser, &right));
+    bool by_hand;
     ATT_TRY(att_parse_tolerance(interpreter, parser, &nearness));
+    ATT_TRY(parse_by_hand(interpreter, parser, &by_hand));
     ATT_TRY(att_parser_end(parser));
     ATT_TRY(new_check(interpreter, left, &check));
     check->right = right;
     check->negated = negated;
-    ATT_TRY(att_eval_matrix(&interpreter->scope, left, &check->actual));
-    ATT_TRY(att_eval_matrix(&interpreter->scope, right, &check->expected));
+    check->by_hand = by_hand;
+    const att_scope scope = by_hand ? att_hand_scope(interpreter) : interpreter->scope;
+    ATT_TRY(att_eval_matrix(&scope, left, &check->actual));
+    ATT_TRY(att_eval_matrix(&scope, right, &check->expected));
     if (nearness.rule == ATT_RULE_PRINTED)
         ATT_TRY(att_tolerance_read_printed(interpreter, right, &nearness));
     ATT_TRY(att_check_compare(interpreter, check, &nearness));
+    ATT_TRY(explain_by_rounding(interpreter, check, &nearness));
     return att_interpreter_add_check(interpreter, parser, check);
 }
 

@@ -19,7 +19,7 @@ typedef enum att_expr_kind {
     ATT_EXPR_FIELD,     /* child 0 . `text` */
     ATT_EXPR_INDEX,     /* child 0 [ child 1 (, child 2) ]; from 1 */
     ATT_EXPR_ALL,       /* `:` alone as an index */
-    ATT_EXPR_RANGE,     /* child 0 : child 1 as an index */
+    ATT_EXPR_RANGE,     /* child 0 : child 1, as an index or a row of numbers */
     ATT_EXPR_CALL,      /* `text` ( children ); options last, as ATT_EXPR_OPTION */
     ATT_EXPR_OPTION,    /* `text` = child 0; without a child: a flag such as `causal` */
     ATT_EXPR_NEGATE,    /* - child 0 */
@@ -41,7 +41,23 @@ typedef enum att_expr_op {
     ATT_OP_MULTIPLY_ELEMENTWISE, /* .* element by element */
     ATT_OP_POWER,                /* ^ element by element */
     ATT_OP_DIVIDE_ELEMENTWISE,   /* ./ element by element, with broadcasting */
+    ATT_OP_LESS,                 /* comparisons, element by element: 1 or 0 */
+    ATT_OP_LESS_EQUAL,
+    ATT_OP_GREATER,
+    ATT_OP_GREATER_EQUAL,
+    ATT_OP_EQUAL_TO,
+    ATT_OP_NOT_EQUAL_TO,
 } att_expr_op;
+
+/* What a node was when it was evaluated; the body of a function or loop may be several things. */
+typedef enum att_expr_shape {
+    ATT_SHAPE_UNKNOWN, /* not evaluated yet */
+    ATT_SHAPE_LIST,
+    ATT_SHAPE_NUMBER,
+    ATT_SHAPE_ROW,
+    ATT_SHAPE_MATRIX,
+    ATT_SHAPE_MIXED,
+} att_expr_shape;
 
 typedef struct att_expr {
     att_expr_kind kind;
@@ -50,6 +66,7 @@ typedef struct att_expr {
     const char *text;
     const struct att_matrix *matrix; /* ATT_EXPR_CONSTANT: the value; else the value that the node
                                         had when it was last evaluated, or NULL */
+    att_expr_shape shape;
     struct att_expr **child;
     size_t children;
     int height; /* height of the tree; the parser limits it, so recursion is safe */

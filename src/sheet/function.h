@@ -34,6 +34,8 @@ typedef struct att_call {
                                  a flag that is present is the WORD of its name */
     const struct att_sheet_source *source; /* for att_call_fail(): the sheet's name and text */
     att_error *err;
+    const att_rounding *rounding;  /* parts of layers are rounded; NULL: exact */
+    struct att_scenario *scenario; /* scenario.h; NULL: none */
 } att_call;
 
 /* `accepts` describes the values of an option, for error messages, help and the evaluator.
@@ -58,7 +60,8 @@ typedef struct att_function {
 
 /* The tables, each terminated by a NULL name. */
 extern const att_function att_plain_functions[]; /* functions.c: softmax, tanh, sum, permute, … */
-extern const att_function att_block_functions[]; /* blocks.c: attention, multihead, rnn, … */
+extern const att_function att_choice_functions[]; /* functions_choose.c: where, sort, random, … */
+extern const att_function att_block_functions[];  /* blocks.c: attention, multihead, rnn, … */
 
 /* Fails at the place of `at` (of the call if NULL): sheet, line and column, with the line and a
  * caret as excerpt. */
@@ -77,6 +80,9 @@ const att_value *att_call_option(const att_call *call, const char *name);
 /* Parses the formula of a part, such as "softmax(q * k' / sqrt(d_k))"; NULL only when memory is
  * out, because the text is a constant of the library and always parses. */
 const att_expr *att_formula(att_arena *arena, const char *text);
+
+/* Function `index` of all tables, from 0; NULL past the last. */
+const att_function *att_function_get(size_t index);
 
 /* The function or option of that name, or NULL. */
 const att_function *att_function_find(const char *name);

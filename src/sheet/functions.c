@@ -6,10 +6,11 @@
 #include "base/math.h"
 #include "reference/activation.h"
 #include "reference/norm.h"
+#include "reference/rounding.h"
 #include "sheet/blocks.h"
 #include "sheet/matrix.h"
+#include "sheet/scenario.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,6 +38,15 @@ static const struct elementwise_spec {
     { "cos", att_cos },
 };
 
+static att_status apply(const att_call *call, double (*function)(double), const att_matrix *of,
+                        att_value *out)
+{
+    att_matrix *to = att_matrix_like(call->arena, of);
+    for (int64_t i = 0; to && i < of->rows * of->cols; i++)
+        to->data[i] = function(of->data[i]);
+    return return_matrix(call, to, out);
+}
+
 static att_status run_element(const att_call *call, att_value *out)
 {
     const att_matrix *of;
@@ -44,10 +54,10 @@ static att_status run_element(const att_call *call, att_value *out)
     const struct elementwise_spec *row = elements;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
-    att_matrix *to = att_matrix_like(call->arena, of);
-    for (int64_t i = 0; to && i < of->rows * of->cols; i++)
-        to->data[i] = row->apply(of->data[i]);
-    return return_matrix(call, to, out);
+    bool activation = row < elements + 4; /* tanh, relu, sigmoid, gelu */
+    if (activation && att_slip_is_made(call->scenario, ATT_SLIP_NO_ACTIVATION, call->node, 0))
+        return return_matrix(call, of, out);
+    return apply(call, row->apply, of, out);
 }
 
 /* ---- Along rows, or with the flag `cols` along columns (by transposing twice) */
@@ -83,6 +93,9 @@ static att_status run_softmax(const att_call *call, att_value *out)
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
     ATT_TRY(check_axis(call));
+    cols = cols != att_slip_is_made(call->scenario, ATT_SLIP_SOFTMAX_COLUMNS, call->node, 0);
+    if (att_slip_is_made(call->scenario, ATT_SLIP_EXP_ONLY, call->node, 0))
+        return apply(call, att_exp, of, out);
     const att_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
     att_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
     for (int64_t i = 0; to && i < to->rows; i++)
@@ -137,10 +150,11 @@ static const struct reduction_spec {
     double (*reduce)(const double *x, int64_t count);
     bool of_rows;       /* reduces rows even without a flag */
     bool empty_is_fine; /* is defined for an empty matrix */
+    bool adds;          /* its result may be round-off of a sum */
 } reductions[] = {
-    { "sum", sum_of, false, true },       { "mean", mean_of, false, false },
-    { "max", max_of, false, false },      { "min", min_of, false, false },
-    { "argmax", argmax_of, true, false },
+    { "sum", sum_of, false, true, true },        { "mean", mean_of, false, false, true },
+    { "max", max_of, false, false, false },      { "min", min_of, false, false, false },
+    { "argmax", argmax_of, true, false, false },
 };
 
 /* One number per row of `from`, as a column with the row labels. */
@@ -153,6 +167,8 @@ static att_matrix *reduce_rows(att_arena *arena, const att_matrix *from,
     for (int64_t i = 0; i < from->rows; i++)
         to->data[i] = row->reduce(from->data + i * from->cols, from->cols);
     to->row_labels = from->row_labels;
+    to->numbered = from->numbered;
+    to->magnitude = row->adds ? att_matrix_largest(from) : 0;
     return to;
 }
 
@@ -174,28 +190,32 @@ static att_status run_reduce(const att_call *call, att_value *out)
     }
     if (flag(call, "rows") || row->of_rows)
         return return_matrix(call, reduce_rows(call->arena, of, row), out);
-    return return_matrix(
-        call, att_matrix_scalar(call->arena, row->reduce(of->data, of->rows * of->cols)), out);
+    att_matrix *number = att_matrix_scalar(call->arena, row->reduce(of->data, of->rows * of->cols));
+    if (number && row->adds)
+        number->magnitude = att_matrix_largest(of);
+    return return_matrix(call, number, out);
 }
 
 /* ---- Norms: each row to mean 0 and variance 1, or to a mean square of 1 alone; then gain and bias
  */
 
-/* The optional gain or bias: argument `index`, or NULL. */
-static att_status row_argument(const att_call *call, size_t index, const char *what, int64_t cols,
-                               const double **out)
+/* The optional gain or bias of vectors of `length` numbers, which are rows or columns: argument
+ * `index`, or NULL. */
+static att_status norm_argument(const att_call *call, size_t index, const char *what,
+                                int64_t length, bool columns, const double **out)
 {
-    const att_matrix *row;
+    const att_matrix *of;
     *out = NULL;
     if (index >= call->arg_count)
         return ATT_OK;
-    ATT_TRY(att_call_matrix(call, index, &row));
-    if (row->rows != 1 || row->cols != cols)
+    ATT_TRY(att_call_matrix(call, index, &of));
+    long long rows = columns ? length : 1, cols = columns ? 1 : length;
+    if (of->rows != rows || of->cols != cols)
         return att_call_fail(call, call->node->child[index],
-                             "%s: the %s must be 1 × %lld like the rows, found %lld × %lld",
-                             call->function->name, what, (long long)cols, (long long)row->rows,
-                             (long long)row->cols);
-    *out = row->data;
+                             "%s: the %s must be %lld × %lld like the %s, found %lld × %lld",
+                             call->function->name, what, rows, cols, columns ? "columns" : "rows",
+                             (long long)of->rows, (long long)of->cols);
+    *out = of->data;
     return ATT_OK;
 }
 
@@ -206,9 +226,14 @@ static att_status run_norm(const att_call *call, att_value *out)
     const double *gain;
     const double *bias;
     double eps = 1e-5;
+    att_sheet_layer layer;
+    ATT_TRY(att_sheet_layer_start(&layer, call, 1));
     ATT_TRY(att_call_matrix(call, 0, &of));
-    ATT_TRY(row_argument(call, 1, "gain", of->cols, &gain));
-    ATT_TRY(row_argument(call, 2, "bias", of->cols, &bias));
+    of = att_sheet_layer_orient(&layer, of);
+    if (!of)
+        return att_fail_memory(call->err);
+    ATT_TRY(norm_argument(call, 1, "gain", of->cols, layer.columns, &gain));
+    ATT_TRY(norm_argument(call, 2, "bias", of->cols, layer.columns, &bias));
     ATT_TRY(att_option_number(call, "eps", &eps));
     att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++) {
@@ -218,7 +243,9 @@ static att_status run_norm(const att_call *call, att_value *out)
         else
             att_reference_rms_norm(to->data + i * of->cols, row, of->cols, eps, gain);
     }
-    return return_matrix(call, to, out);
+    if (to)
+        to->magnitude = fmax(1, to->magnitude); /* of the normalized numbers */
+    return return_matrix(call, att_sheet_layer_orient(&layer, to), out);
 }
 
 /* ---- Rearranging */
@@ -323,16 +350,6 @@ static att_status run_shape(const att_call *call, att_value *out)
 
 /* ---- Rounding */
 
-/* Halves round away from zero, as on paper. The double 0.285 is slightly below 0.285; a tolerance
- * of a few units in the last place makes it round to 0.29. */
-static double round_to(double x, double unit)
-{
-    double scaled = fabs(x) * unit;
-    if (!(scaled < 1 / DBL_EPSILON))
-        return x;
-    return copysign(floor(scaled + 0.5 + scaled * 2 * DBL_EPSILON) / unit, x);
-}
-
 static att_status run_round(const att_call *call, att_value *out)
 {
     const att_matrix *of;
@@ -346,7 +363,7 @@ static att_status run_round(const att_call *call, att_value *out)
                              "round: the digits must be a whole number from -300 to 300");
     att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
-        to->data[i] = round_to(of->data[i], att_pow(10, places));
+        to->data[i] = att_reference_round(of->data[i], att_pow(10, places));
     return return_matrix(call, to, out);
 }
 
@@ -355,7 +372,9 @@ static att_status run_round(const att_call *call, att_value *out)
 static const att_option_spec axis_words[] = { { "rows", NULL, NULL },
                                               { "cols", NULL, NULL },
                                               { NULL, NULL, NULL } };
-static const att_option_spec norm_options[] = { { "eps", "a number", NULL }, { NULL, NULL, NULL } };
+static const att_option_spec norm_options[] = { { "eps", "a number", NULL },
+                                                { "vectors", "rows or columns", NULL },
+                                                { NULL, NULL, NULL } };
 
 const att_function att_plain_functions[] = {
     { "softmax", "softmax(X), each row, or softmax(X, cols)", 1, 1, axis_words, run_softmax },

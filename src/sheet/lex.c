@@ -17,6 +17,9 @@ static const struct sign {
 } signs[] = {
     { ".*", ATT_TOKEN_DOT_STAR },    { "./", ATT_TOKEN_DOT_SLASH },
     { ".^", ATT_TOKEN_CARET },       { "\xE2\x88\x92", ATT_TOKEN_MINUS },
+    { "==", ATT_TOKEN_EQUAL_TO },    { "!=", ATT_TOKEN_NOT_EQUAL_TO },
+    { "<=", ATT_TOKEN_LESS_EQUAL },  { ">=", ATT_TOKEN_GREATER_EQUAL },
+    { "<", ATT_TOKEN_LESS },         { ">", ATT_TOKEN_GREATER },
     { "+", ATT_TOKEN_PLUS },         { "-", ATT_TOKEN_MINUS },
     { "*", ATT_TOKEN_STAR },         { "/", ATT_TOKEN_SLASH },
     { "^", ATT_TOKEN_CARET },        { "'", ATT_TOKEN_PRIME },
@@ -46,6 +49,9 @@ static const struct lookalike {
     { 0x1D40, "a transpose is written X'" },
     { 0x22A4, "a transpose is written X'" },
     { 0x221A, "a square root is written sqrt(…)" },
+    { 0x2264, "less or equal is written <=" },
+    { 0x2265, "greater or equal is written >=" },
+    { 0x2260, "not equal is written !=" },
     { 0x2248, "write = and give a tolerance with 'within'" },
     { 0x221E, "infinity is written inf" },
 };

@@ -25,6 +25,12 @@ typedef enum att_token_kind {
     ATT_TOKEN_SEMICOLON,
     ATT_TOKEN_COLON,
     ATT_TOKEN_EQUALS,
+    ATT_TOKEN_EQUAL_TO, /* == */
+    ATT_TOKEN_NOT_EQUAL_TO,
+    ATT_TOKEN_LESS,
+    ATT_TOKEN_LESS_EQUAL,
+    ATT_TOKEN_GREATER,
+    ATT_TOKEN_GREATER_EQUAL,
     ATT_TOKEN_PERCENT, /* in a tolerance only: elsewhere a '%' starts a comment */
     ATT_TOKEN_ROUND_OPEN,
     ATT_TOKEN_ROUND_CLOSE,

@@ -2,6 +2,7 @@
  * masks. */
 #include "sheet/matrix.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Limits on the sides of a matrix. Memory does not limit a side of a matrix without elements; these
@@ -46,7 +47,18 @@ att_matrix *att_matrix_like(att_arena *arena, const att_matrix *from)
     matrix->row_labels = from->row_labels;
     matrix->col_labels = from->col_labels;
     matrix->allowed = from->allowed;
+    matrix->numbered = from->numbered;
+    matrix->magnitude = from->magnitude;
     return matrix;
+}
+
+double att_matrix_largest(const att_matrix *matrix)
+{
+    double largest = matrix->magnitude;
+    for (int64_t i = 0; i < matrix->rows * matrix->cols; i++)
+        if (isfinite(matrix->data[i]))
+            largest = fmax(largest, fabs(matrix->data[i]));
+    return largest;
 }
 
 att_matrix *att_matrix_with_labels(att_arena *arena, const att_matrix *from,
@@ -58,6 +70,7 @@ att_matrix *att_matrix_with_labels(att_arena *arena, const att_matrix *from,
     *matrix = *from;
     matrix->row_labels = row_labels;
     matrix->col_labels = col_labels;
+    matrix->numbered = false;
     return matrix;
 }
 
@@ -90,6 +103,8 @@ att_matrix *att_matrix_transpose(att_arena *arena, const att_matrix *from)
     }
     to->row_labels = from->col_labels;
     to->col_labels = from->row_labels;
+    to->numbered = from->numbered;
+    to->magnitude = from->magnitude;
     return to;
 }
 
@@ -128,6 +143,8 @@ att_matrix *att_matrix_select(att_arena *arena, const att_matrix *from, const in
                 mask[i * to->cols + j] = from->allowed[at];
         }
     }
+    to->numbered = from->numbered;
+    to->magnitude = from->magnitude;
     bool labeled = choose_labels(arena, from->row_labels, rows, row_count, &to->row_labels) &&
                    choose_labels(arena, from->col_labels, cols, col_count, &to->col_labels);
     return labeled ? to : NULL;
@@ -135,13 +152,21 @@ att_matrix *att_matrix_select(att_arena *arena, const att_matrix *from, const in
 
 /* ---- Concatenation */
 
+/* The labels of a part that a larger matrix takes over: positions are not. */
+static const char *const *labels_of(const att_matrix *part, bool of_rows)
+{
+    if (part->numbered)
+        return NULL;
+    return of_rows ? part->row_labels : part->col_labels;
+}
+
 /* Concatenates the labels of all parts; *out stays NULL if no part has labels. */
 static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t count,
                         bool of_rows, int64_t total, const char *const **out)
 {
     bool any = false;
     for (size_t p = 0; p < count; p++)
-        any = any || (of_rows ? parts[p]->row_labels : parts[p]->col_labels);
+        any = any || labels_of(parts[p], of_rows);
     if (!any)
         return true;
     const char **labels = att_arena_alloc(arena, (size_t)total, sizeof *labels);
@@ -149,7 +174,7 @@ static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t
         return false;
     int64_t at = 0;
     for (size_t p = 0; p < count; p++) {
-        const char *const *from = of_rows ? parts[p]->row_labels : parts[p]->col_labels;
+        const char *const *from = labels_of(parts[p], of_rows);
         int64_t length = of_rows ? parts[p]->rows : parts[p]->cols;
         for (int64_t i = 0; i < length; i++)
             labels[at++] = from ? from[i] : NULL;
@@ -163,8 +188,16 @@ static const char *const *shared_labels(const att_matrix *const *parts, size_t c
 {
     const char *const *labels = NULL;
     for (size_t p = 0; p < count && !labels; p++)
-        labels = of_rows ? parts[p]->row_labels : parts[p]->col_labels;
+        labels = labels_of(parts[p], of_rows);
     return labels;
+}
+
+static double largest_magnitude(const att_matrix *const *parts, size_t count)
+{
+    double largest = 0;
+    for (size_t p = 0; p < count; p++)
+        largest = fmax(largest, parts[p]->magnitude);
+    return largest;
 }
 
 att_matrix *att_matrix_hstack(att_arena *arena, const att_matrix *const *parts, size_t count)
@@ -176,6 +209,7 @@ att_matrix *att_matrix_hstack(att_arena *arena, const att_matrix *const *parts, 
     if (!to || !join_labels(arena, parts, count, false, cols, &to->col_labels))
         return NULL;
     to->row_labels = shared_labels(parts, count, true);
+    to->magnitude = largest_magnitude(parts, count);
     int64_t at = 0;
     for (size_t p = 0; p < count; p++) {
         const att_matrix *part = parts[p];
@@ -196,6 +230,7 @@ att_matrix *att_matrix_vstack(att_arena *arena, const att_matrix *const *parts, 
     if (!to || !join_labels(arena, parts, count, true, rows, &to->row_labels))
         return NULL;
     to->col_labels = shared_labels(parts, count, false);
+    to->magnitude = largest_magnitude(parts, count);
     double *at = to->data;
     for (size_t p = 0; p < count; p++) {
         size_t length = (size_t)(parts[p]->rows * parts[p]->cols);

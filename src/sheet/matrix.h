@@ -27,6 +27,9 @@ att_matrix *att_matrix_vstack(att_arena *arena, const att_matrix *const *parts, 
 att_matrix *att_matrix_with_labels(att_arena *arena, const att_matrix *from,
                                    const char *const *row_labels, const char *const *col_labels);
 
+/* The largest magnitude of its finite numbers and of the terms that made them. */
+double att_matrix_largest(const att_matrix *matrix);
+
 bool att_matrix_is_scalar(const att_matrix *matrix);
 
 #endif

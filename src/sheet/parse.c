@@ -12,13 +12,19 @@
  * end of the stack. */
 enum { MAX_DEPTH = 200, MAX_HEIGHT = 1000 };
 
-enum { LEVEL_SUM = 1, LEVEL_PRODUCT = 2 };
+enum { LEVEL_COMPARE = 1, LEVEL_RANGE = 2, LEVEL_SUM = 3, LEVEL_PRODUCT = 4 };
 
 static const struct operator_row {
     att_token_kind token;
     att_expr_op op;
     int level;
 } operators[] = {
+    { ATT_TOKEN_LESS, ATT_OP_LESS, LEVEL_COMPARE },
+    { ATT_TOKEN_LESS_EQUAL, ATT_OP_LESS_EQUAL, LEVEL_COMPARE },
+    { ATT_TOKEN_GREATER, ATT_OP_GREATER, LEVEL_COMPARE },
+    { ATT_TOKEN_GREATER_EQUAL, ATT_OP_GREATER_EQUAL, LEVEL_COMPARE },
+    { ATT_TOKEN_EQUAL_TO, ATT_OP_EQUAL_TO, LEVEL_COMPARE },
+    { ATT_TOKEN_NOT_EQUAL_TO, ATT_OP_NOT_EQUAL_TO, LEVEL_COMPARE },
     { ATT_TOKEN_PLUS, ATT_OP_ADD, LEVEL_SUM },
     { ATT_TOKEN_MINUS, ATT_OP_SUBTRACT, LEVEL_SUM },
     { ATT_TOKEN_STAR, ATT_OP_MULTIPLY, LEVEL_PRODUCT },
@@ -61,6 +67,12 @@ att_status att_parser_take(att_parser *parser)
 bool att_parser_at(const att_parser *parser, att_token_kind kind)
 {
     return parser->token.kind == kind;
+}
+
+bool att_parser_at_comparison(const att_parser *parser)
+{
+    const struct operator_row *row = operator_of(parser->token.kind);
+    return row && row->level == LEVEL_COMPARE && row->token != ATT_TOKEN_EQUAL_TO;
 }
 
 bool att_parser_at_word(const att_parser *parser, const char *word)
@@ -387,8 +399,12 @@ static bool starts_element(const att_parser *parser)
            !token->space_after;
 }
 
+static att_status parse_range(att_parser *parser, att_expr **out);
+
 static att_status parse_level(att_parser *parser, int level, att_expr **out)
 {
+    if (level == LEVEL_RANGE)
+        return parse_range(parser, out);
     if (level > LEVEL_PRODUCT)
         return parse_signed(parser, out);
     att_token start = parser->token;
@@ -405,9 +421,28 @@ static att_status parse_level(att_parser *parser, int level, att_expr **out)
     }
 }
 
+/* Whether the next token is the ':' of a range. */
+static bool at_range(const att_parser *parser)
+{
+    return att_parser_at(parser, ATT_TOKEN_COLON) &&
+           !(parser->body > 0 && parser->token.offset == parser->body);
+}
+
+static att_status parse_range(att_parser *parser, att_expr **out)
+{
+    att_token start = parser->token;
+    att_expr *end;
+    ATT_TRY(parse_level(parser, LEVEL_SUM, out));
+    if (!at_range(parser))
+        return ATT_OK;
+    ATT_TRY(att_parser_take(parser));
+    ATT_TRY(parse_level(parser, LEVEL_SUM, &end));
+    return make_with(parser, ATT_EXPR_RANGE, &start, *out, end, out);
+}
+
 att_status att_parse_expression(att_parser *parser, att_expr **out)
 {
-    return parse_level(parser, LEVEL_SUM, out);
+    return parse_level(parser, parser->plain && !parser->open ? LEVEL_SUM : LEVEL_COMPARE, out);
 }
 
 const att_expr *att_formula(att_arena *arena, const char *text)

@@ -19,6 +19,8 @@ typedef struct att_parser {
     const att_bracket *open;
     int depth;
     size_t nodes_left; /* expression nodes that may still be allocated */
+    bool plain;        /* outside of brackets, ranges and comparisons end the expression */
+    size_t body;       /* offset of the ':' that ends the head of a `for`; or 0 */
     bool generated;    /* parsing a formula of the library: nodes have no place in the sheet */
 } att_parser;
 
@@ -41,6 +43,8 @@ att_status att_parser_fail(const att_parser *parser, const char *format, ...)
 att_status att_parser_expected(const att_parser *parser, const char *what);
 
 bool att_parser_at(const att_parser *parser, att_token_kind kind);
+/* At '<', '<=', '>', '>=' or '!='. */
+bool att_parser_at_comparison(const att_parser *parser);
 bool att_parser_at_word(const att_parser *parser, const char *word);
 
 /* Takes the next token, a name or a string, as a string in the arena. */

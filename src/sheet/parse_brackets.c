@@ -93,15 +93,7 @@ static att_status parse_place(att_parser *parser, att_expr **out)
         ATT_TRY(att_parser_take(parser));
         return att_parser_make(parser, ATT_EXPR_ALL, &start, NULL, out);
     }
-    att_children bounds = { 0 };
-    ATT_TRY(att_parse_expression(parser, out));
-    if (!att_parser_at(parser, ATT_TOKEN_COLON))
-        return ATT_OK;
-    ATT_TRY(att_children_add(parser, &bounds, *out));
-    ATT_TRY(att_parser_take(parser));
-    ATT_TRY(att_parse_expression(parser, out));
-    ATT_TRY(att_children_add(parser, &bounds, *out));
-    return att_parser_make(parser, ATT_EXPR_RANGE, &start, &bounds, out);
+    return att_parse_expression(parser, out);
 }
 
 att_status att_parse_index(att_parser *parser, const att_token *start, att_expr *of, att_expr **out)

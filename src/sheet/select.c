@@ -1,5 +1,6 @@
 /* Selection from values: fields of records, X[2], X[2, 3], X[:, 1:2], and items of lists. */
 #include "sheet/eval.h"
+#include "sheet/gradient.h"
 #include "sheet/matrix.h"
 #include "text/utf8.h"
 
@@ -121,6 +122,8 @@ att_status att_eval_field(const att_scope *scope, const att_expr *node, att_valu
     if (strcmp(node->text, "T") == 0)
         return att_scope_fail(scope, &name, "found '.T': a transpose is written %s'",
                               att_sheet_source_quote(scope->source, node->child[0], quote));
+    if (strcmp(node->text, "grad") == 0)
+        return att_gradient_field(scope, node, &record, out);
     if (record.kind != ATT_VALUE_RECORD)
         return att_scope_fail(scope, &name, "%s is a %s and has no fields, found '.%.80s'",
                               att_sheet_source_quote(scope->source, node->child[0], quote),
@@ -233,7 +236,9 @@ static att_status index_matrix(const att_scope *scope, const att_expr *node,
         ATT_TRY(read_indices(scope, node->child[1], &rows, &row));
     }
     *out = att_matrix_select(scope->arena, matrix, row.at, row.count, col.at, col.count);
-    return *out ? ATT_OK : att_fail_memory(scope->err);
+    if (!*out)
+        return att_fail_memory(scope->err);
+    return att_record_select(scope, node, matrix, row.at, col.at, *out);
 }
 
 att_status att_eval_index(const att_scope *scope, const att_expr *node, att_value *out)

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/string.h"
+#include "sheet/scenario.h"
 #include "text/utf8.h"
 
 #include <locale.h>
@@ -38,7 +39,9 @@ att_status att_interpreter_add_step(att_interpreter *interpreter, const att_pars
     size_t begin = interpreter->statement;
     size_t end = parser->last.offset + parser->last.length;
     full.line = interpreter->source.anchor_line;
-    full.comment = parser->lexer.comment;
+    if (parser->lexer.comment)
+        full.comment = parser->lexer.comment;
+    full.detail = interpreter->detail;
     full.source = att_arena_strndup(&interpreter->sheet->arena, interpreter->source.text + begin,
                                     end - begin);
     if (!full.source)
@@ -134,9 +137,11 @@ static att_status run_statement(att_interpreter *interpreter, const att_sheet_li
     ATT_TRY(end_paragraph(interpreter));
     ATT_TRY(att_parser_start(&parser, &interpreter->source, &interpreter->sheet->arena,
                              interpreter->scope.err, line->offset, line->number, line->column));
+    if (run == att_run_for)
+        ATT_TRY(att_sheet_line_loop(interpreter, line, &parser.body));
     parser.nodes_left = interpreter->nodes_left;
     interpreter->statement = line->offset;
-    if (run != att_run_assign)
+    if (run != att_run_assign && run != att_run_define)
         ATT_TRY(att_parser_take(&parser));
     ATT_TRY(run(interpreter, &parser));
     interpreter->nodes_left = parser.nodes_left;
@@ -273,30 +278,104 @@ static att_status check_text(att_string *out, const char *bytes, size_t length, 
 
 /* ---- The public functions */
 
+/* How a sheet is run: for an exercise its variant, and for grading a scenario. */
+struct manner {
+    size_t limit; /* bytes of the trace */
+    const char *variant;
+    att_scenario *scenario;
+    uint64_t draw;
+    bool rejected; /* by a `require`: another draw may do */
+    bool complete;
+};
+
 static att_status read_text(att_sheet *sheet, const att_string *text, const char *folder,
-                            att_error *err)
+                            struct manner *manner, att_error *err)
 {
-    att_interpreter interpreter = { .sheet = sheet, .nodes_left = ATT_MAX_NODES };
+    att_interpreter interpreter = { .sheet = sheet,
+                                    .nodes_left = ATT_MAX_NODES,
+                                    .variant = manner->variant,
+                                    .draw = manner->draw };
     interpreter.source =
         (att_sheet_source){ .name = sheet->name, .text = text->data, .length = text->length };
-    interpreter.scope =
-        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err, sheet };
+    interpreter.scope = (att_scope){ .arena = &sheet->arena,
+                                     .source = &interpreter.source,
+                                     .symbols = &interpreter.symbols,
+                                     .folder = folder,
+                                     .err = err,
+                                     .sheet = sheet,
+                                     .scenario = manner->scenario,
+                                     .record = &interpreter.record };
+    interpreter.by_hand.outer = &interpreter.symbols;
+    size_t calls_made = 0;
+    interpreter.functions.calls_made = &calls_made;
+    interpreter.scope.functions = &interpreter.functions;
     att_status status = run_sheet(&interpreter);
     att_string_free(&interpreter.paragraph);
-    return status;
+    manner->rejected = interpreter.rejected;
+    manner->complete = status == ATT_OK;
+    return status == ATT_BAD_INPUT && manner->scenario && !manner->rejected ? ATT_OK : status;
 }
 
 /* Numbers are read and written with a decimal point in every locale. */
 static att_status read_in_c_locale(att_sheet *sheet, const att_string *text, const char *folder,
-                                   att_error *err)
+                                   struct manner *manner, att_error *err)
 {
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (c_locale == (locale_t)0)
         return att_fail_memory(err);
     locale_t before = uselocale(c_locale);
-    att_status status = read_text(sheet, text, folder, err);
+    att_status status = read_text(sheet, text, folder, manner, err);
     uselocale(before);
     freelocale(c_locale);
+    return status;
+}
+
+static att_status run_cancellable(att_sheet *sheet, const att_string *text, const char *folder,
+                                  struct manner *manner, att_error *err)
+{
+    att_progress_scope scope;
+    att_progress_begin(&scope, "computing the worksheet", (int64_t)text->length);
+    att_status status = read_in_c_locale(sheet, text, folder, manner, err);
+    return att_progress_end(&scope, status, err);
+}
+
+/* Runs the sheet once. */
+static att_status run_once(att_sheet **out, const att_string *text, const char *name,
+                           const char *folder, struct manner *manner, att_error *err)
+{
+    att_sheet *sheet = att_alloc_zero(1, sizeof *sheet);
+    *out = NULL;
+    if (!sheet)
+        return att_fail_memory(err);
+    sheet->arena.limit = manner->limit;
+    sheet->name = att_arena_strndup(&sheet->arena, name, strlen(name));
+    att_status status =
+        sheet->name ? run_cancellable(sheet, text, folder, manner, err) : att_fail_memory(err);
+    sheet->draw = manner->draw;
+    if (status == ATT_OK)
+        *out = sheet;
+    else
+        att_sheet_free(sheet);
+    return status;
+}
+
+/* Checks the text and runs it, with new random values as long as a `require` does not hold. */
+static att_status run_in_manner(att_sheet **out, const char *text, size_t length, const char *name,
+                                const char *folder, struct manner *manner, att_error *err)
+{
+    enum { MAX_DRAWS = 1000 };
+    *out = NULL;
+    if (length > MAX_SHEET_BYTES)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "the sheet has %zu bytes, more than the limit of %zu", length,
+                        MAX_SHEET_BYTES);
+    att_string copy = { 0 };
+    att_status status = check_text(&copy, text, length, name, err);
+    if (status == ATT_OK)
+        status = run_once(out, &copy, name, folder, manner, err);
+    while (status == ATT_BAD_INPUT && manner->rejected && ++manner->draw < MAX_DRAWS)
+        status = run_once(out, &copy, name, folder, manner, err);
+    att_string_free(&copy);
     return status;
 }
 
@@ -306,42 +385,30 @@ att_status att_sheet_read(att_sheet **out, const char *text, size_t length, cons
     return att_sheet_read_limited(out, text, length, name, folder, MAX_TRACE_BYTES, err);
 }
 
-static att_status run_cancellable(att_sheet *sheet, const att_string *text, const char *folder,
-                                  att_error *err)
-{
-    att_progress_scope scope;
-    att_progress_begin(&scope, "computing the worksheet", (int64_t)text->length);
-    att_status status = read_in_c_locale(sheet, text, folder, err);
-    return att_progress_end(&scope, status, err);
-}
-
 att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t length,
                                   const char *name, const char *folder, size_t limit,
                                   att_error *err)
 {
-    *out = NULL;
-    if (length > MAX_SHEET_BYTES)
-        return att_fail(err, ATT_BAD_INPUT, name,
-                        "the sheet has %zu bytes, more than the limit of %zu", length,
-                        MAX_SHEET_BYTES);
-    att_sheet *sheet = att_alloc_zero(1, sizeof *sheet);
-    if (!sheet)
-        return att_fail_memory(err);
-    sheet->arena.limit = limit;
-    att_string copy = { 0 };
-    att_status status = ATT_OK;
-    sheet->name = att_arena_strndup(&sheet->arena, name, strlen(name));
-    if (!sheet->name)
-        status = att_fail_memory(err);
-    if (status == ATT_OK)
-        status = check_text(&copy, text, length, name, err);
-    if (status == ATT_OK)
-        status = run_cancellable(sheet, &copy, folder, err);
-    att_string_free(&copy);
-    if (status == ATT_OK)
-        *out = sheet;
-    else
-        att_sheet_free(sheet);
+    struct manner manner = { .limit = limit, .variant = "explain" };
+    return run_in_manner(out, text, length, name, folder, &manner, err);
+}
+
+att_status att_sheet_run_variant(att_sheet **out, const char *text, size_t length, const char *name,
+                                 const char *folder, const char *variant, att_error *err)
+{
+    struct manner manner = { .limit = MAX_TRACE_BYTES, .variant = variant };
+    return run_in_manner(out, text, length, name, folder, &manner, err);
+}
+
+att_status att_sheet_run_scenario(att_sheet **out, const char *text, size_t length,
+                                  const char *name, const char *folder, const char *variant,
+                                  att_scenario *scenario, bool *complete, att_error *err)
+{
+    struct manner manner = {
+        .limit = MAX_TRACE_BYTES, .variant = variant, .scenario = scenario, .draw = scenario->draw
+    };
+    att_status status = run_in_manner(out, text, length, name, folder, &manner, err);
+    *complete = manner.complete;
     return status;
 }
 

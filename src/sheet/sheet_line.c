@@ -15,10 +15,25 @@ static const struct keyword {
     att_statement *run;
 } keywords[] = {
     { "expect", att_run_expect }, { "label", att_run_label },     { "plot", att_run_plot },
-    { "show", att_run_show },     { "compare", att_run_compare },
+    { "show", att_run_show },     { "compare", att_run_compare }, { "gradient", att_run_gradient },
 };
 
 enum { KEYWORDS = ATT_COUNT(keywords) };
+
+/* The statements of exercises begin with words that also begin lines of prose ("given the scores",
+ * "ask yourself"): each is a statement only before what it takes. */
+enum follower { NAME_AND_EQUALS, EXPRESSION_AND_STRING, STRING_ALONE, KNOWN_NAME };
+
+static const struct exercise_keyword {
+    const char *word;
+    att_statement *run;
+    enum follower follower;
+} exercise_keywords[] = {
+    { "given", att_run_given, NAME_AND_EQUALS },
+    { "ask", att_run_ask, EXPRESSION_AND_STRING },
+    { "hint", att_run_hint, STRING_ALONE },
+    { "require", att_run_require, KNOWN_NAME },
+};
 
 static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -84,7 +99,9 @@ static bool is_intended_expression(const att_interpreter *interpreter, const att
                                    const att_expr *node)
 {
     const att_expr *first = leftmost(node);
-    if (first->kind == ATT_EXPR_CALL && att_function_find(first->text))
+    if (first->kind == ATT_EXPR_CALL &&
+        (att_function_find(first->text) ||
+         att_own_function_find(&interpreter->functions, first->text)))
         return true;
     if (first->kind == ATT_EXPR_NAME && att_symbol_table_get(&interpreter->symbols, first->text))
         return true;
@@ -100,7 +117,9 @@ struct expression_trial {
     bool intended;   /* an expression that is unlikely to be prose */
     bool fills_line; /* the expression is the whole line */
     bool assigned;   /* a '=' follows the expression */
+    bool continues;  /* as `gradient` does: `with`, `for` or `check` follows the expression */
     bool ends_early; /* incomplete: it may continue on the next line */
+    bool quoted;     /* a string follows the expression */
 };
 
 /* Parses the line as an expression and discards it. Lines longer than people write are not
@@ -118,12 +137,25 @@ static att_status try_expression(const att_interpreter *interpreter, const att_s
     att_status status = att_parser_start(&parser, &origin, &scratch, NULL, line->offset,
                                          line->number, line->column);
     parser.nodes_left = TRIAL_NODES;
+    parser.plain = true;
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &node);
+    if (status == ATT_OK && att_parser_at_comparison(&parser)) { /* x < 3, but not x: text */
+        att_expr *right;
+        status = att_parser_take(&parser);
+        if (status == ATT_OK)
+            status = att_parse_expression(&parser, &right);
+    }
     if (status == ATT_OK) {
         out->intended = is_intended_expression(interpreter, line, node);
         out->fills_line = att_parser_at(&parser, ATT_TOKEN_END);
-        out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
+        out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS) ||
+                        att_parser_at(&parser, ATT_TOKEN_EQUAL_TO) ||
+                        (att_parser_at(&parser, ATT_TOKEN_COLON) &&
+                         origin.text[parser.token.offset + 1] == '='); /* f(x) := x */
+        out->quoted = att_parser_at(&parser, ATT_TOKEN_STRING) && node->kind != ATT_EXPR_STRING;
+        out->continues = att_parser_at_word(&parser, "with") ||
+                         att_parser_at_word(&parser, "for") || att_parser_at_word(&parser, "check");
     } else {
         out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
     }
@@ -176,7 +208,7 @@ static bool begins_known(const att_interpreter *interpreter, const att_sheet_lin
  * word starts a sentence more often than it is a typo, so it must be followed by a complete claim:
  * `Expect x = 3`. */
 static att_status is_like_statement(const att_interpreter *interpreter, const att_sheet_line *line,
-                                    size_t name, bool capital, bool *out)
+                                    size_t name, bool capital, const char *near, bool *out)
 {
     *out = !capital && (contains(line, "=") || contains(line, "\"") || contains(line, " within "));
     if (*out)
@@ -188,8 +220,9 @@ static att_status is_like_statement(const att_interpreter *interpreter, const at
         rest = rest_of(&rest, word);
     struct expression_trial expression_trial;
     ATT_TRY(try_expression(interpreter, &rest, &expression_trial));
-    *out = expression_trial.intended &&
-           (expression_trial.assigned || (expression_trial.fills_line && !capital));
+    bool complete = expression_trial.fills_line ||
+                    (expression_trial.continues && strcmp(near, "gradient") == 0);
+    *out = expression_trial.intended && (expression_trial.assigned || (complete && !capital));
     if (expression_trial.ends_early && !capital && rest.length > 0)
         *out = strchr("[{(", rest.text[0]) || begins_known(interpreter, &rest);
     return ATT_OK;
@@ -214,13 +247,87 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
     const char *near = att_suggest(small, known, KEYWORDS);
     bool like = false;
     if (near)
-        ATT_TRY(is_like_statement(interpreter, line, name, capital, &like));
+        ATT_TRY(is_like_statement(interpreter, line, name, capital, near, &like));
     if (!like)
         return ATT_OK;
     return fail_line(interpreter, line,
                      "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
                      "starts with '>')",
                      word, near);
+}
+
+/* ---- Exercises */
+
+/* Whether the line behind the keyword is what the statement takes. */
+static att_status takes(const att_interpreter *interpreter, const att_sheet_line *rest,
+                        enum follower follower, bool *out)
+{
+    size_t name = leading_name(rest);
+    struct expression_trial trial;
+    *out = rest->length > 0 && rest->text[0] == '"'; /* of `ask`: the expression is missing */
+    if (follower == STRING_ALONE || (follower == EXPRESSION_AND_STRING && *out))
+        return ATT_OK;
+    if (follower == KNOWN_NAME) {
+        *out = begins_known(interpreter, rest);
+        return ATT_OK;
+    }
+    if (follower == NAME_AND_EQUALS) {
+        *out = name > 0 && is_assignment(rest, name);
+        return ATT_OK;
+    }
+    ATT_TRY(try_expression(interpreter, rest, &trial));
+    *out = trial.quoted || (contains(rest, "\"") && begins_known(interpreter, rest)) ||
+           (trial.intended && (trial.fills_line || contains(rest, " points ")));
+    return ATT_OK;
+}
+
+static bool same_letters(const char *word, size_t length, const char *keyword)
+{
+    return strlen(keyword) == length && strncasecmp(word, keyword, length) == 0;
+}
+
+/* Words that are near a keyword and begin lines of prose. */
+static bool is_other_word(const char *word)
+{
+    static const char *const words[] = { "gives", "give",     "giving",   "driven", "asks",
+                                         "task",  "mask",     "and",      "as",     "is",
+                                         "hints", "requires", "required", "wins",   "a" };
+    for (size_t i = 0; i < ATT_COUNT(words); i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* The statement of an exercise that the line is; *out stays NULL for another line. A misspelled
+ * keyword, or one with capitals, before what the statement takes is an error. */
+static att_status find_exercise_statement(const att_interpreter *interpreter,
+                                          const att_sheet_line *line, size_t name,
+                                          att_statement **out)
+{
+    enum { MAX_LENGTH = 10 };
+    char word[MAX_LENGTH + 1] = "";
+    bool applies = false;
+    if (name == 0 || name > MAX_LENGTH)
+        return ATT_OK;
+    memcpy(word, line->text, name);
+    const att_sheet_line rest = rest_of(line, name);
+    for (size_t i = 0; i < ATT_COUNT(exercise_keywords); i++) {
+        const struct exercise_keyword *row = &exercise_keywords[i];
+        bool same = same_letters(word, name, row->word);
+        if (!same && (is_other_word(word) || !att_suggest(word, &row->word, 1)))
+            continue;
+        ATT_TRY(takes(interpreter, &rest, row->follower, &applies));
+        if (!applies)
+            continue;
+        if (strcmp(word, row->word) != 0)
+            return fail_line(interpreter, line,
+                             "unknown statement '%s': did you mean '%s'? (text that looks like a "
+                             "statement starts with '>')",
+                             word, row->word);
+        *out = row->run;
+        return ATT_OK;
+    }
+    return ATT_OK;
 }
 
 /* ---- Claims in the middle of a line, and under other names */
@@ -372,9 +479,53 @@ static bool only_numbers(const att_sheet_line *line)
     return true;
 }
 
+/* [text](address) */
+static bool is_link(const att_sheet_line *line)
+{
+    const char *close = line->text[0] == '[' ? memchr(line->text, ']', line->length) : NULL;
+    return close && close + 1 < line->text + line->length && close[1] == '(';
+}
+
+/* *emphasis* and **strong**: the last star is not followed by a letter, as in *x*y. */
+static bool is_emphasis(const att_sheet_line *line)
+{
+    size_t stars = line->length > 1 && line->text[1] == '*' ? 2 : 1;
+    if (line->text[0] != '*' || line->length <= stars)
+        return false;
+    const att_sheet_line rest = { line->text + stars, line->offset, line->length - stars,
+                                  line->number, line->column };
+    for (size_t i = 1; leading_name(&rest) > 0 && i < rest.length; i++)
+        if (rest.text[i] == '*' && (i + 1 == rest.length || strchr(" \t.,;:!?)", rest.text[i + 1])))
+            return true;
+    return false;
+}
+
+/* "- text" and "* text" are items of a list; "- b" may be the rest of a statement that was meant to
+ * continue, if b is a name of the sheet. */
+static att_status is_marked_text(const att_interpreter *interpreter, const att_sheet_line *line,
+                                 bool *out)
+{
+    bool item =
+        line->length > 2 && (line->text[0] == '-' || line->text[0] == '*') && line->text[1] == ' ';
+    *out = is_link(line) || is_emphasis(line);
+    if (!item)
+        return ATT_OK;
+    const att_sheet_line rest = rest_of(line, 1);
+    struct expression_trial trial;
+    ATT_TRY(try_expression(interpreter, &rest, &trial));
+    bool expression = trial.intended || strchr("[({+-*/0123456789.", rest.text[0]);
+    bool continues = expression && (trial.fills_line || only_numbers(&rest));
+    *out = !continues && !trial.assigned;
+    return ATT_OK;
+}
+
 static att_status reject_start(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     char c = line->text[0];
+    bool marked = false;
+    ATT_TRY(is_marked_text(interpreter, line, &marked));
+    if (marked)
+        return ATT_OK;
     bool minus = line->length >= 3 && memcmp(line->text, "\xE2\x88\x92", 3) == 0;
     if (minus || strchr("[](){}+-*/^=;,:", c))
         return fail_line(interpreter, line,
@@ -387,6 +538,16 @@ static att_status reject_start(const att_interpreter *interpreter, const att_she
     return ATT_OK;
 }
 
+/* `load` and the keywords of exercises, which cannot be names either; or NULL. */
+static const char *reserved_word(const char *word, size_t length)
+{
+    for (size_t i = 0; i < ATT_COUNT(exercise_keywords); i++)
+        if (strlen(exercise_keywords[i].word) == length &&
+            memcmp(exercise_keywords[i].word, word, length) == 0)
+            return exercise_keywords[i].word;
+    return length == strlen("load") && memcmp(word, "load", length) == 0 ? "load" : NULL;
+}
+
 att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out)
 {
@@ -396,10 +557,9 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
     size_t name = leading_name(line);
     const struct keyword *keyword = find_keyword(line->text, name);
     if (name > 0 && is_assignment(line, name)) {
-        bool load = name == strlen("load") && memcmp(line->text, "load", name) == 0;
-        if (keyword || load)
-            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name",
-                             keyword ? keyword->word : "load");
+        const char *reserved = keyword ? keyword->word : reserved_word(line->text, name);
+        if (reserved)
+            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name", reserved);
         *out = att_run_assign;
         return reject_joined_keyword(interpreter, line, name);
     }
@@ -407,6 +567,20 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
         *out = keyword->run;
         return ATT_OK;
     }
+    if (att_sheet_line_is_definition(line)) {
+        *out = att_run_define;
+        return ATT_OK;
+    }
+    size_t body = 0;
+    ATT_TRY(att_sheet_line_loop(interpreter, line, &body));
+    if (body > 0) {
+        *out = att_run_for;
+        return ATT_OK;
+    }
+    ATT_TRY(att_sheet_line_setting(interpreter, line, out));
+    ATT_TRY(find_exercise_statement(interpreter, line, name, out));
+    if (*out)
+        return ATT_OK;
     if (name > 0) {
         ATT_TRY(reject_near_keyword(interpreter, line, name));
         ATT_TRY(reject_split_keyword(interpreter, line, name));

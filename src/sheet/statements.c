@@ -1,7 +1,11 @@
 /* The statements name = …, show …, plot … and label …. */
-#include "sheet/interpreter.h"
+#include "sheet/statements.h"
 
+#include "sheet/hand.h"
 #include "sheet/matrix.h"
+#include "sheet/derivation.h"
+#include "sheet/scenario.h"
+#include "sheet/record.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,67 +13,80 @@
 /* ---- Values */
 
 /* The items of a list as parts called W[1], W[2], …, as a step shows them. */
-static att_status list_parts(att_interpreter *interpreter, const att_value *list,
-                             att_trace_step *step)
+static att_status list_parts(const att_scope *scope, const att_value *list, att_trace_step *step)
 {
-    att_arena *arena = &interpreter->sheet->arena;
-    att_trace_part *parts = att_arena_alloc(arena, list->item_count, sizeof *parts);
+    att_trace_part *parts = att_arena_alloc(scope->arena, list->item_count, sizeof *parts);
     for (size_t i = 0; parts && i < list->item_count; i++) {
-        parts[i].name = att_arena_printf(arena, "%s[%zu]", step->name ? step->name : "", i + 1);
+        parts[i].name =
+            att_arena_printf(scope->arena, "%s[%zu]", step->name ? step->name : "", i + 1);
         parts[i].value = list->items[i].matrix;
         if (!parts[i].name)
-            return att_fail_memory(interpreter->scope.err);
+            return att_fail_memory(scope->err);
     }
     step->parts = parts;
     step->part_count = list->item_count;
-    return parts ? ATT_OK : att_fail_memory(interpreter->scope.err);
+    return parts ? ATT_OK : att_fail_memory(scope->err);
 }
 
-/* Adds the step that shows a value. The parts of a record are shown where it is computed, not where
- * it is only named. */
-static att_status add_value(att_interpreter *interpreter, const att_parser *parser,
-                            const char *name, const att_expr *formula, const att_value *value)
+/* The parts of a record are shown where it is computed, not where it is only named. */
+att_status att_step_set_value(const att_scope *scope, const att_value *value, att_trace_step *step)
 {
-    att_trace_step step = {
-        .kind = ATT_STEP_VALUE, .name = name, .formula = formula, .value = value->matrix
-    };
+    step->value = value->matrix;
     if (value->kind == ATT_VALUE_LIST) {
-        ATT_TRY(list_parts(interpreter, value, &step));
-    } else if (value->kind == ATT_VALUE_RECORD && formula->kind == ATT_EXPR_CALL) {
-        step.parts = value->parts;
-        step.part_count = value->part_count;
+        ATT_TRY(list_parts(scope, value, step));
+    } else if (value->kind == ATT_VALUE_RECORD && step->formula->kind == ATT_EXPR_CALL) {
+        step->parts = value->parts;
+        step->part_count = value->part_count;
     }
-    return att_interpreter_add_step(interpreter, parser, &step);
+    return att_derivation_add(scope, value, step);
+}
+
+att_status att_step_evaluate(att_interpreter *interpreter, att_trace_step *step, att_value *value,
+                             att_value *hand)
+{
+    att_derivation derivation = { .used = { step->name ? step->name : "" }, .used_count = 1 };
+    att_scope scope = interpreter->scope;
+    scope.derivation = &derivation;
+    if (step->name)
+        ATT_TRY(att_eval_assigned(&scope, step->name, interpreter->source.anchor_line,
+                                  step->formula, value));
+    else
+        ATT_TRY(att_eval(&scope, step->formula, value));
+    ATT_TRY(att_step_set_value(&scope, value, step));
+    return att_hand_add(interpreter, value, step, hand);
 }
 
 att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
 {
     const char *name;
     att_expr *formula;
-    att_value value;
+    att_value value, hand;
     ATT_TRY(att_parser_name(parser, "a name", &name));
-    ATT_TRY(att_parser_take(parser)); /* the '=', seen before */
-    if (att_parser_at(parser, ATT_TOKEN_EQUALS))
+    if (att_parser_at(parser, ATT_TOKEN_EQUAL_TO))
         return att_parser_fail(parser, "found '==': a value is assigned with one '=', and checked "
                                        "with 'expect … = …'");
+    ATT_TRY(att_parser_take(parser)); /* the '=', seen before */
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
-    ATT_TRY(add_value(interpreter, parser, name, formula, &value));
+    att_trace_step step = { .kind = ATT_STEP_VALUE, .name = name, .formula = formula };
+    ATT_TRY(att_step_evaluate(interpreter, &step, &value, &hand));
+    ATT_TRY(att_interpreter_add_step(interpreter, parser, &step));
     if (!att_symbol_table_set(&interpreter->symbols, &interpreter->sheet->arena, name, &value,
                               interpreter->sheet->step_count - 1))
         return att_fail_memory(interpreter->scope.err);
-    return ATT_OK;
+    ATT_TRY(att_record_name(&interpreter->scope, name, &value, interpreter->source.anchor_line));
+    return att_hand_set(interpreter, name, &hand);
 }
 
 att_status att_run_show(att_interpreter *interpreter, att_parser *parser)
 {
     att_expr *formula;
-    att_value value;
+    att_value value, hand;
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
-    return add_value(interpreter, parser, NULL, formula, &value);
+    att_trace_step step = { .kind = ATT_STEP_VALUE, .formula = formula };
+    ATT_TRY(att_step_evaluate(interpreter, &step, &value, &hand));
+    return att_interpreter_add_step(interpreter, parser, &step);
 }
 
 /* ---- Plots */
@@ -122,10 +139,10 @@ static bool has_weights(const att_matrix *matrix)
 static att_status read_parts(att_interpreter *interpreter, const att_value *record,
                              const char *name, struct panels *panels)
 {
-    panels->attention = is_attention_part(name);
     for (size_t i = 0; i < record->part_count; i++)
         if (strcmp(record->parts[i].name, name) == 0)
             ATT_TRY(add_panel(interpreter, panels, record->part_count, record->parts[i].value));
+    panels->attention = panels->count > 0 && is_attention_part(name);
     return ATT_OK;
 }
 
@@ -288,8 +305,12 @@ att_status att_run_plot(att_interpreter *interpreter, att_parser *parser)
                       .panels = (int64_t)panels.count,
                       .queries = panels.items[0]->rows,
                       .keys = panels.items[0]->cols,
-                      .query_name = attention ? NULL : "row",
-                      .key_name = attention ? NULL : "column" };
+                      .query_name = attention                   ? NULL
+                                    : panels.items[0]->numbered ? "position"
+                                                                : "row",
+                      .key_name = attention                   ? NULL
+                                  : panels.items[0]->numbered ? "element"
+                                                              : "column" };
     att_arena *arena = &interpreter->sheet->arena;
     if (!fill_map(arena, map, &panels) || !name_panels(arena, map, formula, panels.list))
         return att_fail_memory(interpreter->scope.err);
@@ -399,7 +420,14 @@ att_status att_run_label(att_interpreter *interpreter, att_parser *parser)
     if (!labeled)
         return att_fail_memory(interpreter->scope.err);
     target->value.matrix = labeled;
-    interpreter->sheet->steps[target->step].value =
-        labeled; /* the step that defined the matrix shows the labels too */
-    return ATT_OK;
+    att_record_relabel(&interpreter->record, labeled);
+    att_trace_step *shown = &interpreter->sheet->steps[target->step];
+    shown->value = labeled; /* the step that defined the matrix shows the labels too */
+    att_symbol *hand = att_symbol_table_get(&interpreter->by_hand, name);
+    if (!hand)
+        return ATT_OK;
+    hand->value.matrix = att_matrix_with_labels(&interpreter->sheet->arena, hand->value.matrix,
+                                                labeled->row_labels, labeled->col_labels);
+    shown->rounded = shown->rounded ? hand->value.matrix : NULL;
+    return hand->value.matrix ? ATT_OK : att_fail_memory(interpreter->scope.err);
 }

@@ -17,7 +17,8 @@ static att_symbol *find_slot(const att_symbol_table *names, const char *name)
 static bool grow(att_symbol_table *names, att_arena *arena)
 {
     att_symbol_table larger = { .capacity = names->capacity ? names->capacity * 2 : 64,
-                                .count = names->count };
+                                .count = names->count,
+                                .outer = names->outer };
     larger.slots = att_arena_alloc(arena, larger.capacity, sizeof *larger.slots);
     if (!larger.slots)
         return false;
@@ -34,6 +35,14 @@ att_symbol *att_symbol_table_get(const att_symbol_table *names, const char *name
         return NULL;
     att_symbol *row = find_slot(names, name);
     return row->name ? row : NULL;
+}
+
+att_symbol *att_symbol_table_find(const att_symbol_table *names, const char *name)
+{
+    att_symbol *row = NULL;
+    for (; names && !row; names = names->outer)
+        row = att_symbol_table_get(names, name);
+    return row;
 }
 
 bool att_symbol_table_set(att_symbol_table *names, att_arena *arena, const char *name,
@@ -53,8 +62,9 @@ const char *att_symbol_table_suggest(const att_symbol_table *names, const char *
     enum { MAX_NAMES = 1024 };
     const char *known[MAX_NAMES];
     size_t count = 0;
-    for (size_t i = 0; i < names->capacity && count < MAX_NAMES; i++)
-        if (names->slots[i].name)
-            known[count++] = names->slots[i].name;
+    for (; names; names = names->outer)
+        for (size_t i = 0; i < names->capacity && count < MAX_NAMES; i++)
+            if (names->slots[i].name)
+                known[count++] = names->slots[i].name;
     return att_suggest(name, known, count);
 }

@@ -29,7 +29,7 @@ static att_status parse_within(att_interpreter *interpreter, att_parser *parser,
         return ATT_OK;
     out->rule = ATT_RULE_PERCENT;
     ATT_TRY(att_parser_take(parser));
-    if (att_parser_at(parser, ATT_TOKEN_END))
+    if (att_parser_at(parser, ATT_TOKEN_END) || att_parser_at_word(parser, "by"))
         return ATT_OK;
     return att_parser_expected(parser,
                                "the end of the line behind '%' (a comment behind a tolerance "
@@ -80,9 +80,10 @@ att_status att_parse_tolerance(att_interpreter *interpreter, att_parser *parser,
         ATT_TRY(att_parser_take(parser));
         return rules[i].parse(interpreter, parser, out);
     }
-    if (!att_parser_at(parser, ATT_TOKEN_NAME))
+    if (!att_parser_at(parser, ATT_TOKEN_NAME) || att_parser_at_word(parser, "by"))
         return ATT_OK;
-    return att_parser_expected(parser, "'within', 'to', 'as printed' or the end of the statement");
+    return att_parser_expected(
+        parser, "'within', 'to', 'as printed', 'by hand' or the end of the statement");
 }
 
 /* ---- As printed */
@@ -158,6 +159,7 @@ static double allowed_difference(const att_tolerance *nearness, double expected,
     case ATT_RULE_PERCENT:
         return isfinite(expected) ? nearness->tolerance / 100 * fabs(expected) : 0;
     case ATT_RULE_WITHIN:
+    case ATT_RULE_GRADIENT:
     case ATT_RULE_ERROR:
         break;
     }

@@ -128,7 +128,7 @@ att_status att_example_files_new(att_example_files *out, att_settings *settings,
         return ATT_OK;
     if (!options->train)
         return att_fail(err, ATT_BAD_INPUT, NULL, "validation examples need training examples");
-    if (!att_settings_uses_files(settings))
+    if (!att_settings_applies(settings, att_setting_find("train")))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "this task generates its examples; expected no iterators");
     const example_set sets[] = {

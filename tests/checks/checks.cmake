@@ -14,6 +14,7 @@ attend_test(check_symbols ${checks}/symbols $<TARGET_FILE:attend_static>
 attend_test(check_libm ${checks}/libm $<TARGET_FILE:attend_static>)
 attend_test(check_style ${checks}/style)
 attend_test(check_counting ${checks}/counting)
+attend_test(check_commands ${checks}/commands ${CMAKE_BINARY_DIR})
 attend_test(check_documented ${checks}/documented $<TARGET_FILE:attend_program>)
 add_executable(settings_table ${checks}/settings_table.c)
 target_link_libraries(settings_table PRIVATE attend_static ${ATTEND_LIBRARIES})

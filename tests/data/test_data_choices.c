@@ -195,7 +195,7 @@ static void lines_that_cannot_be_read_are_left_out(void **state)
 
 /* ---- sentences */
 
-enum { MANY_LINES = 1000 };
+enum { SOME_LINES = 1000, MANY_LINES = 10000 };
 
 /* Sentences of rare words on both sides. */
 static void translations(att_string *out, int n)
@@ -217,6 +217,20 @@ static void sentences_are_trained_as_translate_does(void **state)
         "            learning-rate 0.005, warmup 1000, epochs 60, batch-tokens 4096, "
         "best-metric loss,\n"
         "            average-checkpoints 5\n");
+}
+
+static void few_sentences_are_subwords_of_an_rnn(void **state)
+{
+    (void)state;
+    assert_chosen(
+        (data_case){ "pairs", NULL, translations, SOME_LINES }, "bpe", "bpe",
+        "chosen      source-tokens bpe: sentences of 4.0 and 4.0 words, most of them rare\n"
+        "chosen      target-tokens bpe: sentences of 4.0 and 4.0 words, most of them rare\n"
+        "chosen      bpe-merges 2000: 1000 sentences\n");
+    assert_chosen(
+        (data_case){ "pairs", GIVEN("bpe-merges", "300"), translations, SOME_LINES }, "bpe", "bpe",
+        "chosen      source-tokens bpe: sentences of 4.0 and 4.0 words, most of them rare\n"
+        "chosen      target-tokens bpe: sentences of 4.0 and 4.0 words, most of them rare\n");
 }
 
 /* A given setting of an RNN keeps the RNN; given values stay. */
@@ -389,7 +403,7 @@ static void memory_may_run_out(void **state)
     void (*const kinds[])(att_string *, int) = { phonemes, forms, translations };
     for (size_t kind = 0; kind < ATT_COUNT(kinds); kind++) {
         att_pair_text text = { .tsv.name = "f" };
-        for (int n = 0; n < (kind == 2 ? MANY_LINES : LINES); n++)
+        for (int n = 0; n < (kind == 2 ? SOME_LINES : LINES); n++)
             kinds[kind](&text.tsv.text, n);
         every_allocation_fails(choose, &text, 2000);
         att_pair_text_free(&text);
@@ -409,6 +423,7 @@ int main(void)
         cmocka_unit_test(joint_sides_get_the_same_tokens),
         cmocka_unit_test(lines_that_cannot_be_read_are_left_out),
         cmocka_unit_test(sentences_are_trained_as_translate_does),
+        cmocka_unit_test(few_sentences_are_subwords_of_an_rnn),
         cmocka_unit_test(given_settings_hold_among_sentences),
         cmocka_unit_test(parallel_files_are_sentences_too),
         cmocka_unit_test(few_pairs_that_repeat_their_source_are_copied),

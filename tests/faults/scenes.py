@@ -77,6 +77,10 @@ def make_texts() -> None:
     for sheet in "one.att", "two.att", "loads.att", "pair.npy":
         shutil.copy(os.path.join(ROOT, "tests", "program", "sheets", sheet), sheet)
     shutil.copy(os.path.join(ROOT, "examples", "h07-multihead.att"), "multihead.att")
+    shutil.copy(os.path.join(ROOT, "examples", "exercise", "attention.att"), "exercise.att")
+    write("students.csv", ["id", "ada", "bob"])
+    write("ada.txt", ["a.products = 3 1 -4", "a.scores = 3 1 -4", "| a.weights | 1/2 | 0,5 | 0 |"])
+    write("bob.txt", ["a = [1 2]"])
 
 
 def make_fonts(folder: str) -> bool:
@@ -196,6 +200,11 @@ def all_scenes() -> list[Scene]:
         Scene("explain-folder", "explain IN/one.att IN/two.att -f md -o folder", folder="folder"),
         Scene("explain-several", "explain IN/one.att IN/two.att -f md -o d --svg map.svg"),
         Scene("explain-head", f"explain {model('transformer')} --input dog -f md"),
+        Scene("exercise", "exercise IN/exercise.att --variant ada"),
+        Scene("exercise-students", "exercise IN/exercise.att --variants IN/students.csv -f html -o papers"),
+        Scene("grade", "grade IN/exercise.att IN/ada.txt"),
+        Scene("grade-class", "grade IN/exercise.att IN/ada.txt IN/bob.txt --csv p.csv --json p.json --pages pages",
+              large=True),
         Scene("explain-svg", "explain -q IN/one.att --svg map.svg"),
         Scene("explain-png", "explain -q IN/one.att --png map.png", large=True, needs="rsvg"),
         Scene("explain-pdf", "explain -q IN/one.att --pdf map.pdf --png map.png", large=True, needs="rsvg"),

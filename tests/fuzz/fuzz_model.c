@@ -55,6 +55,7 @@ static void use(const att_model *model)
     use_tokenizer(model, ATT_SIDE_SOURCE);
     use_tokenizer(model, ATT_SIDE_TARGET);
     use_heads(model);
+    use_decoding_steps(model);
     use_units(model);
     switch (att_model_type_get(model)) {
     case ATT_MODEL_SEQ2SEQ:

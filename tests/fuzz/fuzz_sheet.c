@@ -15,12 +15,15 @@ static void check_step(const att_trace_step *step)
         step->kind == ATT_STEP_ERROR)
         PROMISE(step->text != NULL);
     if (step->kind == ATT_STEP_VALUE)
-        PROMISE(step->formula != NULL && (step->value != NULL || step->part_count > 0));
+        PROMISE((step->formula != NULL || step->given) &&
+                (step->value != NULL || step->part_count > 0 || strchr(step->name, '(') != NULL));
     if (step->kind == ATT_STEP_CHECK)
         PROMISE(step->check->left != NULL && step->check->message[0] != '\0' &&
                 strpbrk(step->check->message, "\n\r\033") == NULL);
     if (step->kind == ATT_STEP_PLOT)
         PROMISE(step->map->weights != NULL && step->map->queries > 0 && step->map->keys > 0);
+    if (step->kind == ATT_STEP_GRADIENT)
+        PROMISE(step->formula != NULL && step->text != NULL && step->part_count > 0);
     for (size_t i = 0; i < step->part_count; i++)
         PROMISE(step->parts[i].name != NULL && step->parts[i].value != NULL);
 }

@@ -368,8 +368,35 @@ static inline void use_heads(const att_model *model)
             use_map(att_attention_map_get(map));
         succeeded(att_model_head_sheet(&sheet, model, "model.safetensors", &which, &err), &err);
         att_attention_map_free(map);
+        if (succeeded(att_model_attention_overview(&map, model, &which, &err), &err))
+            use_map(att_attention_map_get(map));
+        att_attention_map_free(map);
         att_string_free(&sheet);
     }
+}
+
+/* The whole model as a sheet, the alternatives of each step, and a beam search as a tree. */
+static inline void use_decoding_steps(const att_model *model)
+{
+    const att_model_sheet_options options = { .size = sizeof(att_model_sheet_options),
+                                              .input = model_lines[2],
+                                              .target = "b a" };
+    const att_decoding_options decoding = { .size = sizeof(att_decoding_options),
+                                            .beam = 2,
+                                            .max_output_length = 4 };
+    att_alternatives *alternatives;
+    att_beam_tree *tree;
+    att_string text = { 0 };
+    att_error err = { 0 };
+    succeeded(att_model_sheet(&text, model, "model.safetensors", &options, &err), &err);
+    if (succeeded(att_model_alternatives(&alternatives, model, model_lines[2], "b a", 3, &err),
+                  &err))
+        PROMISE(att_alternatives_render(&text, alternatives, NULL, NULL) == ATT_OK);
+    att_alternatives_free(alternatives);
+    if (succeeded(att_model_beam_tree(&tree, model, model_lines[2], &decoding, &err), &err))
+        PROMISE(att_beam_tree_render(&text, tree, NULL, NULL) == ATT_OK);
+    att_beam_tree_free(tree);
+    att_string_free(&text);
 }
 
 /* As many tokens as the search for units needs, with quotes, brackets and lines of any length. */

@@ -134,7 +134,7 @@ static void missing_heads_are_refused(void **state)
         scene_of(&s, row);
         if (!last)
             assert_refused(s.model, (att_head_selection){ .input = "ab" },
-                           "expected an encoder-decoder transformer, found architecture rnn");
+                           "expected a Transformer, found architecture rnn");
         else {
             assert_refused(s.model, (att_head_selection){ .input = "ab", .layer = 2 },
                            "there is no layer 2: the model has 1");

@@ -45,7 +45,8 @@ static inline att_model *public_model(const char *task, const char *const *pairs
 
 static inline att_model *seq2seq_rnn(void)
 {
-    return public_model("reverse", (const char *const[]){ PUBLIC_RNN, NULL });
+    return public_model("reverse",
+                        (const char *const[]){ PUBLIC_RNN, "bidirectional", "yes", NULL });
 }
 
 static inline att_model *seq2seq_transformer(void)

@@ -13,26 +13,31 @@ enum { SAMPLE_LARGE_ROWS = 30, SAMPLE_LARGE_COLS = 40 };
 
 static double h_data[] = { 0.1, 0.2, 0.3, 0.4, 0.5, -0.6 };
 static const char *const h_labels[] = { "আমি", "日本", "a_b&<c>" };
-static const att_matrix h_value = { 3, 2, h_data, NULL, h_labels, NULL };
+static const att_matrix h_value = { .rows = 3, .cols = 2, .data = h_data, .row_labels = h_labels };
 
 static double tiny_data[] = { 0.99995, 4.8e-05, 0 };
-static const att_matrix tiny_value = { 1, 3, tiny_data, NULL, NULL, NULL };
+static const att_matrix tiny_value = { .rows = 1, .cols = 3, .data = tiny_data };
 
 static double scores_data[] = { 0.6, 0.82, -INFINITY, 1.04, -0.25, 2 };
 static const uint8_t scores_allowed[] = { 1, 1, 0, 1, 1, 1 };
 static const char *const scores_rows[] = { "s", "t" };
-static const att_matrix scores_value = { 2, 3, scores_data, scores_allowed, scores_rows, h_labels };
+static const att_matrix scores_value = { .rows = 2,
+                                         .cols = 3,
+                                         .data = scores_data,
+                                         .allowed = scores_allowed,
+                                         .row_labels = scores_rows,
+                                         .col_labels = h_labels };
 
 static double output_data[] = { 1.0 / 3, 2.0 / 3 };
-static const att_matrix output_value = { 1, 2, output_data, NULL, NULL, NULL };
+static const att_matrix output_value = { .rows = 1, .cols = 2, .data = output_data };
 
 static double scalar_data[] = { 0.123456789 };
-static const att_matrix scalar_value = { 1, 1, scalar_data, NULL, NULL, NULL };
+static const att_matrix scalar_value = { .rows = 1, .cols = 1, .data = scalar_data };
 
 static double large_data[SAMPLE_LARGE_ROWS * SAMPLE_LARGE_COLS];
-static const att_matrix large_value = {
-    SAMPLE_LARGE_ROWS, SAMPLE_LARGE_COLS, large_data, NULL, NULL, NULL
-};
+static const att_matrix large_value = { .rows = SAMPLE_LARGE_ROWS,
+                                        .cols = SAMPLE_LARGE_COLS,
+                                        .data = large_data };
 
 typedef struct sample {
     att_sheet sheet;
@@ -62,28 +67,39 @@ static const att_expr *element(sample *s, const char *name, int row, int col)
 
 static void add_parts(sample *s)
 {
-    s->calculations[0] = (att_calculation){ element(s, "e", 1, 1),
-                                            formula(s, "0.4 * 0.1 + 0.5 * 0.2"), &scalar_value, 1 };
-    s->calculations[1] =
-        (att_calculation){ element(s, "e", 2, 1), formula(s, "0.4 * -0.6"), &scalar_value, 2 };
-    s->parts[0] =
-        (att_trace_part){ "q", 0, "the queries", formula(s, "s"), &output_value, NULL, 0 };
-    s->parts[1] = (att_trace_part){ "scores",
-                                    0,
-                                    "one score per query & key",
-                                    formula(s, "q * k' / sqrt(d_k)"),
-                                    &scores_value,
-                                    s->calculations,
-                                    2 };
-    s->parts[2] = (att_trace_part){ "output",      0,    "added up", formula(s, "weights * v"),
-                                    &output_value, NULL, 0 };
-    s->parts[3] = (att_trace_part){ "weights",     1,    NULL, formula(s, "softmax(scores)"),
-                                    &output_value, NULL, 0 };
-    s->parts[4] =
-        (att_trace_part){ "weights", 2, NULL, formula(s, "softmax(scores)"), &tiny_value, NULL, 0 };
-    s->parts[5] = (att_trace_part){
-        "heads", 0, "side by side", formula(s, "[weights_1, weights_2]"), &large_value, NULL, 0
+    s->calculations[0] = (att_calculation){ .left = element(s, "e", 1, 1),
+                                            .right = formula(s, "0.4 * 0.1 + 0.5 * 0.2"),
+                                            .value = &scalar_value,
+                                            .row = 1 };
+    s->calculations[1] = (att_calculation){ .left = element(s, "e", 2, 1),
+                                            .right = formula(s, "0.4 * -0.6"),
+                                            .value = &scalar_value,
+                                            .row = 2 };
+    s->parts[0] = (att_trace_part){ .name = "q",
+                                    .description = "the queries",
+                                    .formula = formula(s, "s"),
+                                    .value = &output_value };
+    s->parts[1] = (att_trace_part){ .name = "scores",
+                                    .description = "one score per query & key",
+                                    .formula = formula(s, "q * k' / sqrt(d_k)"),
+                                    .value = &scores_value,
+                                    .calculations = s->calculations,
+                                    .calculation_count = 2 };
+    s->parts[2] = (att_trace_part){ .name = "output",
+                                    .description = "added up",
+                                    .formula = formula(s, "weights * v"),
+                                    .value = &output_value };
+    s->parts[3] = (att_trace_part){ .name = "weights",
+                                    .head = 1,
+                                    .formula = formula(s, "softmax(scores)"),
+                                    .value = &output_value };
+    s->parts[4] = (att_trace_part){
+        .name = "weights", .head = 2, .formula = formula(s, "softmax(scores)"), .value = &tiny_value
     };
+    s->parts[5] = (att_trace_part){ .name = "heads",
+                                    .description = "side by side",
+                                    .formula = formula(s, "[weights_1, weights_2]"),
+                                    .value = &large_value };
 }
 
 static void add_checks(sample *s)

@@ -49,7 +49,7 @@ static const struct {
     { LARGE,
       { .format = ATT_FORMAT_HTML },
       "<figcaption>110 × 120 shown as 100 × 100, each cell the mean</figcaption>" },
-    { LARGE, { .format = ATT_FORMAT_LATEX }, "\n110 $\\times$ 120 shown as " },
+    { LARGE, { .format = ATT_FORMAT_LATEX }, "{110 $\\times$ 120 shown as " },
     { LARGE,
       { .format = ATT_FORMAT_MARKDOWN },
       "\n110 × 120 shown as 24 × 16, each cell the mean\n" },

@@ -104,7 +104,7 @@ static void a_parameter_of_another_choice_is_refused(void **state)
     assert_contradicts(GIVEN("reverse", "rho", "0.9"),
                        "rho contradicts optimizer adam: only adadelta has it");
     assert_contradicts(GIVEN("reverse", "plateau-factor", "0.1"),
-                       "plateau-factor contradicts schedule constant: only plateau has it");
+                       "plateau-factor contradicts schedule cosine: only plateau has it");
     assert_contradicts(
         GIVEN("reverse", "positions-join", "concat"),
         "positions-join contradicts positions none: there are no position embeddings to join");

@@ -84,9 +84,8 @@ static inline double sum_apply(const char *name, double x)
     static const struct {
         const char *name;
         double (*apply)(double);
-    } known[] = {
-        { "exp", exp }, { "tanh", tanh }, { "sqrt", sqrt }, { "sin", sin }, { "cos", cos }
-    };
+    } known[] = { { "exp", exp }, { "tanh", tanh }, { "sqrt", sqrt }, { "sin", sin },
+                  { "cos", cos }, { "log", log },   { "abs", fabs } };
     for (size_t i = 0; i < ATT_COUNT(known); i++)
         if (strcmp(known[i].name, name) == 0)
             return known[i].apply(x);
@@ -94,8 +93,21 @@ static inline double sum_apply(const char *name, double x)
         return x > 0 ? x : 0;
     if (strcmp(name, "sigmoid") == 0)
         return 1 / (1 + exp(-x));
+    if (strcmp(name, "gelu") == 0)
+        return x / 2 * (1 + erf(x / sqrt(2)));
     fail_msg("a sum calls the unknown function %s", name);
     return 0;
+}
+
+/* max, min and argmax of a list of numbers. */
+static inline double sum_pick(const char *name, const double *x, size_t count)
+{
+    size_t best = 0;
+    bool least = strcmp(name, "min") == 0;
+    for (size_t i = 1; i < count; i++)
+        if (least ? x[i] < x[best] : x[i] > x[best])
+            best = i;
+    return strcmp(name, "argmax") == 0 ? (double)best + 1 : x[best];
 }
 
 static inline double sum_operate(att_expr_op op, double a, double b)
@@ -111,6 +123,18 @@ static inline double sum_operate(att_expr_op op, double a, double b)
         return a / b;
     case ATT_OP_POWER:
         return pow(a, b);
+    case ATT_OP_LESS:
+        return a < b;
+    case ATT_OP_LESS_EQUAL:
+        return a <= b;
+    case ATT_OP_GREATER:
+        return a > b;
+    case ATT_OP_GREATER_EQUAL:
+        return a >= b;
+    case ATT_OP_EQUAL_TO:
+        return a == b;
+    case ATT_OP_NOT_EQUAL_TO:
+        return a != b;
     default:
         fail_msg("a sum uses operator %d", (int)op);
         return 0;
@@ -129,6 +153,15 @@ static inline struct sum_value sum_evaluate(const att_expr *node)
             value.data[i] = node->matrix->data[i];
         return value;
     }
+    if (node->kind == ATT_EXPR_NEGATE)
+        return sum_number(-sum_evaluate(node->child[0]).data[0]);
+    if (node->kind == ATT_EXPR_CALL && (strstr(node->text, "max") || strstr(node->text, "min"))) {
+        double x[SUM_ROOM];
+        assert_true(node->children <= SUM_ROOM);
+        for (size_t i = 0; i < node->children; i++)
+            x[i] = sum_evaluate(node->child[i]).data[0];
+        return sum_number(sum_pick(node->text, x, node->children));
+    }
     if (node->kind == ATT_EXPR_CALL)
         return sum_number(sum_apply(node->text, sum_evaluate(node->child[0]).data[0]));
     assert_int_equal(node->kind, ATT_EXPR_BINARY);
@@ -143,27 +176,40 @@ static inline struct sum_value sum_evaluate(const att_expr *node)
     return result;
 }
 
-/* Asserts that every calculation of the sheet evaluates to its value; returns their number. The
- * bound is a few roundings of the largest number in a sum of a few terms. */
+/* The bound is a few roundings of the largest number in a sum of a few terms. */
+static inline void assert_calculations_hold(const att_trace_step *step, const char *name,
+                                            const att_calculation *calculations, size_t count)
+{
+    for (size_t w = 0; w < count; w++) {
+        const att_calculation *calculation = &calculations[w];
+        struct sum_value right = sum_evaluate(calculation->right);
+        assert_int_equal(right.rows, calculation->value->rows);
+        assert_int_equal(right.cols, calculation->value->cols);
+        for (int64_t i = 0; i < right.rows * right.cols; i++) {
+            double want = calculation->value->data[i];
+            bool same = right.data[i] == want || (isnan(right.data[i]) && isnan(want));
+            double bound = 1e-12 * (1 + fabs(want));
+            if (calculation->rounded)
+                bound += (step->rounding->cut ? 1 : 0.5) * pow(10, -step->rounding->decimals);
+            if (!same && !(fabs(right.data[i] - want) <= bound))
+                fail_msg("line %d, %s, working %zu: %.17g is not %.17g", step->line, name, w,
+                         right.data[i], want);
+        }
+    }
+}
+
+/* Asserts that every calculation of the sheet evaluates to its value; returns their number. */
 static inline size_t assert_workings_hold(const att_sheet *sheet)
 {
     size_t count = 0;
     for (size_t s = 0; s < sheet->step_count; s++) {
-        for (size_t p = 0; p < sheet->steps[s].part_count; p++) {
-            const att_trace_part *part = &sheet->steps[s].parts[p];
-            for (size_t w = 0; w < part->calculation_count; w++, count++) {
-                const att_calculation *calculation = &part->calculations[w];
-                struct sum_value right = sum_evaluate(calculation->right);
-                assert_int_equal(right.rows, calculation->value->rows);
-                assert_int_equal(right.cols, calculation->value->cols);
-                for (int64_t i = 0; i < right.rows * right.cols; i++) {
-                    double want = calculation->value->data[i];
-                    bool same = right.data[i] == want || (isnan(right.data[i]) && isnan(want));
-                    if (!same && !(fabs(right.data[i] - want) <= 1e-12 * (1 + fabs(want))))
-                        fail_msg("line %d, %s, working %zu: %.17g is not %.17g",
-                                 sheet->steps[s].line, part->name, w, right.data[i], want);
-                }
-            }
+        const att_trace_step *step = &sheet->steps[s];
+        assert_calculations_hold(step, step->name, step->calculations, step->calculation_count);
+        count += step->calculation_count;
+        for (size_t p = 0; p < step->part_count; p++) {
+            const att_trace_part *part = &step->parts[p];
+            assert_calculations_hold(step, part->name, part->calculations, part->calculation_count);
+            count += part->calculation_count;
         }
     }
     return count;

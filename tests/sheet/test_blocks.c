@@ -149,6 +149,8 @@ static void parts_stand_in_the_order_of_computation(void **state)
         att_sheet *sheet = sheet_from(text);
         const att_trace_step *step = step_named(sheet, "a");
         for (size_t p = 0; p < step->part_count; p++) {
+            if (step->parts[p].inner)
+                continue;
             char number[16] = "";
             if (step->parts[p].head > 0)
                 snprintf(number, sizeof number, "%d", (int)step->parts[p].head);

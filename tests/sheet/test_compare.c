@@ -165,6 +165,42 @@ static void of_a_name_assigned_twice_only_the_last_value_is_compared(void **stat
     att_sheet_free(sheet);
 }
 
+#define BACKWARD "L = sum(a .* a)\ngradient L\n"
+
+static void gradients_are_compared_by_the_names_of_the_sheet(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *statement;
+        bool passed;
+        const char *message;
+    } cases[] = {
+        { "compare all \"gradients.safetensors\" within 1e-12", true, "all 5 arrays agree" },
+        { "compare a.grad \"gradients.safetensors\" within 1e-12", true, "all 4 arrays agree" },
+        { "compare X.grad \"gradients.safetensors\" within 1e-12", true, "agree within 1e-12" },
+        { "compare a.grad.q \"gradients.safetensors\" \"a.grad.q\" within 1e-12", true,
+          "agree within 1e-12" },
+        { "compare all \"gradients_device.safetensors\" within 1e-12", false,
+          "a.grad.scores is the first that differs" },
+        { "compare a.grad \"gradients_device.safetensors\" within 1e-12", false,
+          "is the first that differs" },
+    };
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
+        char text[256];
+        snprintf(text, sizeof text, BACKWARD "%s", cases[i].statement);
+        att_sheet *sheet = work(text);
+        const att_check *check = sheet->steps[sheet->step_count - 1].check;
+        if (check->passed != cases[i].passed || !strstr(check->message, cases[i].message))
+            fail_msg("%s\n%s", cases[i].statement, check->message);
+        att_sheet_free(sheet);
+    }
+    /* Only the last backward pass counts. */
+    att_sheet *sheet =
+        work(BACKWARD "gradient 2 * L\ncompare all \"gradients.safetensors\" within 1e-12");
+    assert_int_equal(att_sheet_failures(sheet), 1);
+    att_sheet_free(sheet);
+}
+
 static void a_comparison_keeps_the_array_that_was_named_and_its_rule_whatever_the_shapes(
     void **state)
 {
@@ -288,6 +324,7 @@ int main(void)
         cmocka_unit_test(load_makes_a_matrix_of_any_rank),
         cmocka_unit_test(a_comparison_names_the_first_array_and_element_that_differ),
         cmocka_unit_test(of_a_name_assigned_twice_only_the_last_value_is_compared),
+        cmocka_unit_test(gradients_are_compared_by_the_names_of_the_sheet),
         cmocka_unit_test(a_sheet_lists_the_files_it_named_even_unreadable_ones),
         cmocka_unit_test(
             a_comparison_keeps_the_array_that_was_named_and_its_rule_whatever_the_shapes),

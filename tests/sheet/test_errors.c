@@ -153,7 +153,7 @@ static const struct bad_sheet {
     { "x = 2 × 3", 1, 7, "unexpected character '×': a product is written with *" },
 
     /* Statements, and text that may be one */
-    { "x == 3", 1, 4,
+    { "x == 3", 1, 3,
       "found '==': a value is assigned with one '=', and checked with 'expect … = …'" },
     { "expect = 3", 1, 1, "'expect' is a keyword and cannot be a name" },
     { "load = 3", 1, 1, "'load' is a keyword and cannot be a name" },
@@ -246,7 +246,8 @@ static const struct bad_sheet {
     { "expect 1 = 1 to 0 digits", 1, 19, "expected at least 1 digit, found 0" },
     { "expect 1 = 1 as print", 1, 17, "expected 'printed' after 'as', found 'print'" },
     { "expect 1 = 1 withn 3", 1, 14,
-      "expected 'within', 'to', 'as printed' or the end of the statement, found 'withn'" },
+      "expected 'within', 'to', 'as printed', 'by hand' or the end of the statement, found "
+      "'withn'" },
     { "expect pi = pi as printed", 1, 13,
       "'as printed' counts the digits of written numbers: expected a number here" },
     { "expect 1 = [1 pi] as printed", 1, 15,

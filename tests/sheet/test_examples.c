@@ -28,8 +28,12 @@ static const struct example {
     { "h06-layers.att", 17, 2, 100 },          { "h07-multihead.att", 16, 2, 150 },
     { "h08-bengali.att", 10, 3, 100 },         { "h08-lets-go.att", 79, 3, 60 },
     { "h09-positions.att", 19, 1, 16 },        { "h10-pen-and-paper.att", 15, 3, 150 },
-    { "h11-without-matrices.att", 9, 0, 40 },  { "h18-translation.att", 18, 1, 20 },
-    { "h19-attention-layer.att", 29, 1, 100 }, { "h20-equivariance.att", 10, 2, 100 },
+    { "h11-without-matrices.att", 9, 0, 40 },  { "h14-gradient-flow.att", 14, 0, 150 },
+    { "h18-translation.att", 18, 1, 20 },      { "h19-attention-layer.att", 29, 1, 100 },
+    { "h20-equivariance.att", 10, 2, 100 },    { "beam-search.att", 13, 0, 4 },
+    { "h13-attentional-state.att", 9, 0, 15 }, { "h15-hello.att", 14, 0, 100 },
+    { "h17-caption.att", 11, 1, 60 },          { "h21-stop-token.att", 7, 1, 200 },
+    { "h22-transformer.att", 11, 1, 300 },
 };
 enum { EXAMPLES = ATT_COUNT(examples) };
 

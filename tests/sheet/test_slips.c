@@ -133,6 +133,70 @@ static void a_claim_with_a_slip_fails_or_is_an_error(void **state)
     }
 }
 
+/* Statements other than claims: a misspelled one is an error, not text. */
+static const char *const misspelled[] = {
+    "detail",
+    "detail some",
+    "detail All",
+    "Detail all",
+    "detial one",
+    "detal none",
+    "DETAIL ALL",
+    "detail oen",
+    "detail: all",
+    "detail = ",
+    "round each step to 2",
+    "round every step to 2 decimals",
+    "Round each step to 2 decimals",
+    "rond each step to 2 decimals",
+    "round eahc step to 2 decimals",
+    "round each steps to 2 decimals",
+    "round all steps to 2 decimals",
+    "round each step to two decimals",
+    "round each step to 2 decimal places",
+    "cut every step to 2 decimals",
+    "Cut each step to 2 decimals",
+    "round steps to 2 digits",
+    "round no steps",
+    "round each step",
+    "for a in w: y == a",
+    "for a in w y = a",
+    "For a in w: y = a",
+    "fro a in w: y = a",
+    "for a of w: a + 1",
+    "for a in 1:3:",
+    "f(x, 2) = x",
+    "f(x) := x",
+    "x == 3",
+    "w[1] = 2",
+    "- x",
+    "- 2 * x",
+    "* w",
+    "*x",
+    "[1 2] (3)",
+    "- y = 3",
+    "x < 3",
+    "x >= w",
+    "detail all,",
+    "detail \"all\"",
+    "details all",
+    "detail 1",
+};
+
+static void a_misspelled_statement_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(misspelled); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\n", misspelled[i]);
+        if (att_sheet_read(&sheet, text, strlen(text), "slip.att", ".", &err) != ATT_BAD_INPUT)
+            fail_msg("taken: %s", misspelled[i]);
+        assert_int_equal(err.line, 3);
+    }
+}
+
 static const char *const prose[] = {
     "Expect the weights to add up to 1",
     "We expect a row for each query",
@@ -152,7 +216,114 @@ static const char *const prose[] = {
     "Here w = softmax(x) in short",
     "We expect (as in the handout) three weights",
     "for all inputs except one",
+    "detail is everything",
+    "details all of them",
+    "Detail",
+    "detail all of the steps",
+    "In detail: none",
+    "- the first item",
+    "* the second item, with x",
+    "*Important*: the weights",
+    "**Note** that x is 3",
+    "[a link](https://example.org) at the start",
+    "for each row of w the sum is 1",
+    "for a of the rows",
+    "for all x in w",
+    "For x in w: nothing new",
+    "for x in one of them, see below",
+    "Given x and w: compute the rest",
+    "for example: this",
+    "x: the input",
+    "x: input",
+    "w < 1 holds for all of them",
+    "<EOS> ends the sentence",
+    "for x",
+    "round numbers are easier",
+    "Rounding each step to 2 decimals is what people do",
+    "rounded to 2 decimals, each step is wrong",
+    "cut the cake in 2",
+    "The handout rounds each step to one decimal",
+    "Round trip: no step is lost",
+    "given the scores, compute the weights",
+    "Given x and w, what follows?",
+    "Given that x = 3, what follows?",
+    "given by the handout",
+    "gives x = 3 again",
+    "ask yourself what x is",
+    "Ask your neighbor about w",
+    "asks for x",
+    "a task such as \"x\"",
+    "hint: think of x",
+    "hint that x is large",
+    "A hint is below",
+    "require patience",
+    "required are x and w",
+    "requires x to be positive",
+    "The mask \"causal\" is common",
 };
+
+/* Statements of an exercise that are meant, but written with a slip. */
+static const char *const exercise_slips[] = {
+    "Given y = [1 2]",
+    "GIVEN y = [1 2]",
+    "gvien y = [1 2]",
+    "given y = random 2 by 3",
+    "given y = random 2 x 3 from 3 to 1",
+    "given y = random 2 x 3 from 0 to 1 stp 0.1",
+    "given y = random 2 x 3 to 5",
+    "given y = random 0 x 3",
+    "given y = ",
+    "given y == 3",
+    "given = 3",
+    "given y = 3, compute",
+    "Ask x \"the number\"",
+    "aks x \"the number\"",
+    "askx \"the number\" = 3",
+    "ask x the number points 3",
+    "ask x",
+    "ask x points 3",
+    "ask x \"the number\" point",
+    "ask x \"the number\" points",
+    "ask x \"the number\" points three",
+    "ask x \"the number\" pionts 3",
+    "ask x \"the number\" with 0.1",
+    "ask x \"the number\" within",
+    "ask x \"the number\" as printed",
+    "ask x \"the number\" to 2",
+    "ask x \"the number\" within 0.1 to 2 digits",
+    "ask unknown \"the number\"",
+    "ask x \"the number",
+    "ask = 3",
+    "Hint \"think\"",
+    "hnt \"think\"",
+    "hint \"no ask before it\"",
+    "hint = 3",
+    "Require x nonzero",
+    "requre x nonzero",
+    "require x nonzro",
+    "require x non zero",
+    "require x above",
+    "require x above w",
+    "require x below 0",
+    "require x = 3",
+    "require w distinct w",
+    "require = 3",
+};
+
+static void a_statement_of_an_exercise_with_a_slip_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(exercise_slips); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\n", exercise_slips[i]);
+        if (att_sheet_read(&sheet, text, strlen(text), "slip.att", ".", &err) == ATT_OK)
+            fail_msg("taken as text or as a statement: %s", exercise_slips[i]);
+        assert_int_equal(err.line, 3);
+        assert_true(err.column > 0);
+    }
+}
 
 static void text_about_claims_is_text(void **state)
 {
@@ -165,6 +336,61 @@ static void text_about_claims_is_text(void **state)
         if (att_sheet_read(&sheet, text, strlen(text), "text.att", ".", &err) != ATT_OK)
             fail_msg("%s: %s", prose[i], err.message);
         assert_int_equal(att_sheet_checks(sheet), 0);
+        att_sheet_free(sheet);
+    }
+}
+
+/* Statements that were meant to differentiate x: they are run, or they are an error. */
+static const char *const gradient_slips[] = {
+    "gradient x",        "gradient x check",
+    "gradient x # note", "gradient  x",
+    "gradent x",         "gradiant x",
+    "gradients x",       "grdient x check",
+    "Gradient x = 3",    "gradient of x",
+    "gradient x chek",   "gradient x Check",
+    "gradient x with",   "gradient x wtih w",
+    "gradient x for",    "gradient x for w,",
+    "gradient x, w",     "gradient x w",
+    "gradient y",        "gradient",
+    "gradient(x)",       "gradient: x",
+    "gradient = x",      "gradientx = 3",
+    "gradient_x = 3",    "gradient x = 3",
+    "grad ient x",       "gradient descent is a method",
+    "gradient descent",  "gradient x is the slope",
+};
+
+static void a_gradient_with_a_slip_is_run_or_is_an_error(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(gradient_slips); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\nw = [0.2 0.8]\n%s\nshow x.grad\n", gradient_slips[i]);
+        att_status status = att_sheet_read(&sheet, text, strlen(text), "slip.att", ".", &err);
+        if (status != ATT_OK && err.line != 3)
+            fail_msg("neither run nor refused: %s (%s)", gradient_slips[i], err.message);
+        att_sheet_free(sheet);
+    }
+}
+
+static const char *const gradient_prose[] = {
+    "Gradient descent is a method",   "Gradients flow from the loss to the inputs",
+    "The gradient of x is 1",         "a gradient descent step",
+    "> gradient descent is a method", "# gradient descent",
+    "gradually, the loss shrinks",    "gradients vanish over many steps",
+};
+
+static void text_about_gradients_is_text(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(gradient_prose); i++) {
+        char text[256];
+        att_sheet *sheet;
+        att_error err = { 0 };
+        snprintf(text, sizeof text, "x = 3\n%s\n", gradient_prose[i]);
+        if (att_sheet_read(&sheet, text, strlen(text), "text.att", ".", &err) != ATT_OK)
+            fail_msg("%s: %s", gradient_prose[i], err.message);
         att_sheet_free(sheet);
     }
 }
@@ -203,7 +429,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_with_a_slip_fails_or_is_an_error),
+        cmocka_unit_test(a_misspelled_statement_is_an_error),
         cmocka_unit_test(text_about_claims_is_text),
+        cmocka_unit_test(a_statement_of_an_exercise_with_a_slip_is_an_error),
+        cmocka_unit_test(a_gradient_with_a_slip_is_run_or_is_an_error),
+        cmocka_unit_test(text_about_gradients_is_text),
         cmocka_unit_test(a_percentage_is_a_tolerance_relative_to_the_expected_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

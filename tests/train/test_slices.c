@@ -176,6 +176,35 @@ static void examples_from_an_iterator_train_as_the_same_lines_in_files(void **st
     folder_remove(folder);
 }
 
+static bool next_piece(void *context, att_example *out)
+{
+    size_t *at = context;
+    out->target = *at % 2 ? "and again\n" : "once more ";
+    return (*at)++ < 200;
+}
+
+static void a_language_model_trains_on_pieces_of_text(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    folder_new(folder);
+    att_settings *settings;
+    assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
+    small_set(settings, "hidden-size", "8");
+    small_set(settings, "steps", "2");
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "out", path);
+    size_t at = 0;
+    att_training_options options = ATT_INIT(att_training_options);
+    options.train = next_piece;
+    options.train_context = &at;
+    att_model *model = trained_on(settings, &options);
+    assert_int_equal(att_model_type_get(model), ATT_MODEL_LM);
+    assert_int_equal(at, 201);
+    att_model_free(model);
+    folder_remove(folder);
+}
+
 static bool next_bad(void *context, att_example *out)
 {
     const char *const *texts = context;
@@ -389,6 +418,7 @@ int main(void)
         cmocka_unit_test(slices_of_any_size_end_with_the_parameters_of_a_run),
         cmocka_unit_test(a_model_can_be_taken_before_the_first_validation),
         cmocka_unit_test(examples_from_an_iterator_train_as_the_same_lines_in_files),
+        cmocka_unit_test(a_language_model_trains_on_pieces_of_text),
         cmocka_unit_test(an_invalid_example_is_refused_with_its_number),
         cmocka_unit_test(a_cancelled_run_continues_to_the_same_parameters),
         cmocka_unit_test(a_run_that_is_cancelled_before_averaging_is_not_finished),

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "output.h"
@@ -17,6 +18,7 @@ typedef struct settings {
     bool json;
     int color; /* color_choice */
     bool ascii;
+    string_list properties; /* NAME=REGEX */
 } settings;
 
 const char cells_details[] =
@@ -44,6 +46,9 @@ const option cells_options[] = {
         "maximum number of tokens to read (default 1000000)", .min = 1000, .max = 1e9),
     ROW("top", 0, INTEGER, top, "N",
         "number of best units per property in the JSON output (default 3)", .min = 1, .max = 1000),
+    ROW("property", 0, LIST, properties, "NAME=REGEX",
+        "search for units of a property of your own too, which is true inside of the matches of a "
+        "regular expression; may be given several times"),
     ROW("color", 0, CHOICE, color, "WHEN", "use colors: auto (default), always or never",
         .choices = color_choices),
     ROW("ascii", 0, FLAG, ascii, NULL, "use only ASCII characters"),
@@ -106,7 +111,9 @@ static exit_code find_units(const settings *set, const char *path)
                                         .signal = (att_unit_signal)set->signal,
                                         .held_out = set->test_fraction,
                                         .max_tokens = set->max_tokens,
-                                        .n_best = set->top };
+                                        .n_best = set->top,
+                                        .patterns = set->properties.items,
+                                        .pattern_count = set->properties.count };
     att_error err = { 0 };
     att_model *model = NULL;
     att_cells *cells = NULL;
@@ -140,5 +147,7 @@ exit_code cells_run(const struct verb *verb, int count, char **args)
         return report_usage(verb, "expects --text FILE, the text to read");
     if (set.html && strcmp(set.html, "-") == 0)
         return report_usage(verb, "--html expects a file, not standard output");
-    return find_units(&set, args[0]);
+    code = find_units(&set, args[0]);
+    free(set.properties.items);
+    return code;
 }

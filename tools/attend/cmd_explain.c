@@ -19,6 +19,7 @@ typedef struct settings {
     int format; /* index of formats; -1: not given */
     const char *output;
     long digits;
+    int detail; /* index of detail_choices; -1: not given */
     const char *only;
     long row;
     long head;
@@ -35,6 +36,7 @@ typedef struct settings {
     int part; /* att_attention_block; -1: not given */
     long layer;
     int language; /* att_export_language; -1: no program, but a document */
+    long step;
 } settings;
 
 const char explain_details[] =
@@ -46,8 +48,11 @@ const char explain_details[] =
     "Nothing is written unless every sheet could be computed. A failed check is reported on "
     "standard error, and the exit code is 1.\n"
     "\n"
-    "With --input, the operand is a model, and one of its attention heads is explained on that "
-    "line: from the embeddings, or the output of the layers before, to the output of the head.\n"
+    "With --input, the operand is a model of any type that reads text, which is computed on that "
+    "line step by step: embeddings, layers, attention, output layer, probabilities. Of a larger "
+    "model a part is worked out, and the sheet says what was left out. With --part, --layer or "
+    "--head, one attention head of a Transformer is explained instead. Either sheet expects the "
+    "numbers that the model itself computes.\n"
     "\n"
     "With --export, the output is a Python program that needs NumPy or PyTorch alone, computes the "
     "same values and asserts the same claims.\n";
@@ -57,6 +62,9 @@ static const char *const part_choices[] = { "encoder", "decoder", "cross", NULL 
 
 /* In the order of att_export_language. */
 static const char *const language_choices[] = { "numpy", "pytorch", NULL };
+
+/* In the order of att_detail, from ATT_DETAIL_NONE on. */
+static const char *const detail_choices[] = { "none", "one", "all", NULL };
 
 /* X(word of --format, file extension, format); the first is the default. */
 #define FORMATS(X)                                                                                 \
@@ -87,20 +95,31 @@ const option explain_options[] = {
         .choices = language_choices),
     ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 4)", .min = 0,
         .max = 17),
+    ROW("detail", 0, CHOICE, detail, "HOW",
+        "elements of each result that are worked out: none, one or all (default: as the sheet "
+        "says, "
+        "or one)",
+        .choices = detail_choices),
     ROW("only", 0, STRING, only, "NAME", "show only this result, for example a or a.weights"),
     ROW("row", 0, INTEGER, row, "N", "show only this row of every matrix, from 1", .min = 1,
         .max = 1e9),
     ROW("head", 0, INTEGER, head, "N", "show only this attention head, from 1", .min = 1,
         .max = 1e9),
     ROW("input", 0, STRING, input, "TEXT",
-        "explain one attention head of a model on this input line"),
+        "explain a model on this input line, or the text of a language model"),
     ROW("target", 0, STRING, target, "TEXT",
         "target sentence of the decoder (default: the model's own output)"),
     ROW("part", 0, CHOICE, part, "PART",
-        "attention to explain: encoder self-attention (default), decoder self-attention or cross",
+        "attention to explain: encoder self-attention (default, except for a language model), "
+        "decoder "
+        "self-attention or cross",
         .choices = part_choices),
     ROW("layer", 0, INTEGER, layer, "N", "layer of the head, from 1 (default 1)", .min = 1,
         .max = 1e9),
+    ROW("step", 0, INTEGER, step, "N",
+        "with --input: the step of the decoder to explain, from 1 (default: the last of a "
+        "Transformer; all of a small RNN, the first of a larger one)",
+        .min = 1, .max = 1e9),
     ROW("color", 0, CHOICE, color, "WHEN", "use colors: auto (default), always or never",
         .choices = color_choices),
     ROW("ascii", 0, FLAG, ascii, NULL, "use only ASCII characters"),
@@ -122,25 +141,34 @@ static const struct document_format *chosen_format(const settings *set)
     return &formats[set->format < 0 ? 0 : set->format];
 }
 
+/* Whether one attention head of a model is explained. */
+static bool explains_head(const settings *set)
+{
+    return set->input && (set->part >= 0 || set->layer || set->head);
+}
+
 /* Options without effect, or that exclude each other, are refused rather than ignored. */
 static const char *conflict(const settings *set)
 {
     bool text = chosen_format(set)->format == ATT_FORMAT_TEXT;
     bool head_only = set->head && !set->input; /* with --input it chooses the head */
-    if (set->quiet &&
-        (set->format >= 0 || set->output || (set->only && !set->diagram) || set->row || head_only))
-        return "--quiet prints no document; --format, --output, --only, --row and --head need one";
+    if (set->quiet && (set->format >= 0 || set->output || (set->only && !set->diagram) ||
+                       set->row || head_only || set->detail >= 0))
+        return "--quiet prints no document; --format, --output, --detail, --only, --row and --head "
+               "need one";
     if (set->language >= 0 && (set->format >= 0 || set->quiet || set->only || set->row ||
-                               head_only || set->digits >= 0 || set->ascii))
-        return "--export writes a program; --format, --quiet, --only, --row, --head, --digits and "
-               "--ascii are for documents";
+                               head_only || set->digits >= 0 || set->detail >= 0 || set->ascii))
+        return "--export writes a program; --format, --quiet, --only, --row, --head, --digits, "
+               "--detail and --ascii are for documents";
     if (set->ascii && !text)
         return "--ascii needs the text format";
-    if (!set->input && (set->target || set->part >= 0 || set->layer))
-        return "--target, --part and --layer choose an attention head of a model; they need "
+    if (!set->input && (set->target || set->part >= 0 || set->layer || set->step))
+        return "--target, --part, --layer and --step choose what to explain of a model; they need "
                "--input";
-    if (set->target && set->part <= (int)ATT_BLOCK_ENCODER)
+    if (set->target && explains_head(set) && set->part <= (int)ATT_BLOCK_ENCODER)
         return "--target needs --part decoder or cross: the encoder has no target";
+    if (set->step && explains_head(set))
+        return "--step explains the whole model; it excludes --part, --layer and --head";
     if (set->color == COLOR_ALWAYS && !text)
         return "--color needs the text format";
     return NULL;
@@ -168,6 +196,7 @@ static att_render_options render_options(const settings *set)
         .row = set->row,
         .head = set->input ? 0 : set->head,
         .ascii = set->ascii,
+        .detail = set->detail < 0 ? ATT_DETAIL_SHEET : (att_detail)(ATT_DETAIL_NONE + set->detail),
     };
     if (!set->output) {
         options.color = output_color((color_choice)set->color);
@@ -256,7 +285,9 @@ static att_status make_documents(att_string *out, output_list *files, const shee
 static att_status make_drawings(output_list *files, const sheet_list *sheets, const settings *set,
                                 att_error *err)
 {
-    const drawing_files asked = { set->svg, set->png, set->pdf, set->scale, 0 };
+    const drawing_files asked = {
+        .svg = set->svg, .png = set->png, .pdf = set->pdf, .scale = set->scale
+    };
     const att_map **maps;
     size_t count;
     if (!drawing_files_any(&asked))
@@ -287,7 +318,9 @@ static att_status make_diagram(output_list *files, const sheet_list *sheets, con
     const drawing_files asked = { has_ending(set->diagram, ".svg") ? set->diagram : NULL,
                                   has_ending(set->diagram, ".png") ? set->diagram : NULL,
                                   has_ending(set->diagram, ".pdf") ? set->diagram : NULL,
-                                  set->scale, 0 };
+                                  set->scale,
+                                  0,
+                                  false };
     att_string text = { 0 };
     att_status status = att_sheet_diagram(&text, sheets->sheets[0], set->only,
                                           tex ? ATT_FORMAT_LATEX : ATT_FORMAT_SVG, err);
@@ -377,8 +410,13 @@ static exit_code explain(const settings *set, char *const *names, int count)
                                       .head = set->head,
                                       .input = set->input,
                                       .target = set->target };
+    const att_model_sheet_options whole = { .size = sizeof(att_model_sheet_options),
+                                            .input = set->input,
+                                            .target = set->target,
+                                            .step = set->step };
+    const model_sheet asked = { explains_head(set) ? &head : NULL, set->part < 0, &whole };
     exit_code code =
-        set->input ? sheets_load_model(&sheets, names, &head) : sheets_load(&sheets, names, count);
+        set->input ? sheets_load_model(&sheets, names, &asked) : sheets_load(&sheets, names, count);
     if (code == EXIT_DONE) {
         att_status status = ATT_OK;
         if (!set->quiet)
@@ -401,14 +439,17 @@ static exit_code explain(const settings *set, char *const *names, int count)
 
 exit_code explain_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .format = -1, .digits = -1, .color = COLOR_AUTO, .part = -1, .language = -1 };
+    settings set = {
+        .format = -1, .digits = -1, .detail = -1, .color = COLOR_AUTO, .part = -1, .language = -1
+    };
     int operands = 0;
     exit_code code;
     if (!options_parse(&code, verb, count, args, &set, &operands))
         return code;
     const char *wrong = conflict(&set);
     if (!wrong && !(set.diagram && has_ending(set.diagram, ".png")))
-        wrong = drawing_files_conflict(&(drawing_files){ set.svg, set.png, set.pdf, set.scale, 0 });
+        wrong = drawing_files_conflict(
+            &(drawing_files){ .svg = set.svg, .png = set.png, .pdf = set.pdf, .scale = set.scale });
     if (!wrong)
         wrong = bad_names(args, operands);
     if (!wrong)

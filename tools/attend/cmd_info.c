@@ -2,25 +2,73 @@
 #include "program.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "drawing_files.h"
 #include "output.h"
 
 typedef struct settings {
     bool json, verify;
+    const char *plot;
 } settings;
 
 const char info_details[] =
     "Prints the parameters, vocabularies and settings of a model file, and every validation of its "
     "training. A checkpoint is a model file too. With --verify, compares the whole file with the "
     "SHA-256 checksums in it instead: a difference ends with exit code 2 and names the tensor. A "
-    "file without checksums, of another program for example, is not an error.\n";
+    "file without checksums, of another program for example, is not an error. With --plot, draws "
+    "the "
+    "learning curves instead: training and validation loss at every validation.\n";
 
 const option info_options[] = {
     OPTION_ROW(settings, "json", 0, FLAG, json, NULL, "print one JSON object"),
     OPTION_ROW(settings, "verify", 0, FLAG, verify, NULL,
                "compare every tensor and the header with the checksums of the file"),
+    OPTION_ROW(settings, "plot", 0, STRING, plot, "FILE",
+               "draw the losses of every validation as a learning curve, to an .svg, .png or .pdf "
+               "file, and print nothing"),
     { 0 },
 };
+
+static att_status draw_curves(att_string *out, const void *model, bool flat, att_error *err)
+{
+    (void)flat; /* the same for a rasterizer */
+    const att_render_options options = output_format(ATT_FORMAT_SVG);
+    return att_model_curves_render(out, model, &options, err);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* The extension of the file decides the format. */
+static exit_code plot(const struct verb *verb, const char *path, const char *file)
+{
+    drawing_files asked = { .svg = ends_in(file, ".svg") ? file : NULL,
+                            .png = ends_in(file, ".png") ? file : NULL,
+                            .pdf = ends_in(file, ".pdf") ? file : NULL };
+    att_error err = { 0 };
+    att_model *model = NULL;
+    output_list files = { 0 };
+    att_string nothing = { 0 };
+    if (!drawing_files_any(&asked))
+        return report_usage(verb, "--plot expects an .svg, .png or .pdf file, not '%s'", file);
+    att_status status =
+        output_check_paths((output_names){ &file, 1 }, (output_names){ &path, 1 }, &err);
+    if (status == ATT_OK)
+        status = att_model_load_unverified(&model, path, &err);
+    if (status == ATT_OK)
+        status = drawing_files_draw(&files, &(drawing_source){ "plot", draw_curves, model }, 1,
+                                    &asked, &err);
+    error_set_place(&err, status, path);
+    if (status == ATT_OK)
+        status = output_all(&files, &nothing, &err);
+    output_free(&files);
+    att_model_free(model);
+    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+}
 
 static exit_code verify(const char *path, bool json)
 {
@@ -100,5 +148,9 @@ exit_code info_run(const struct verb *verb, int count, char **args)
         return code;
     if (operands != 1)
         return report_usage(verb, "expects one model");
+    if (set.plot && (set.json || set.verify))
+        return report_usage(verb, "--plot excludes --json and --verify");
+    if (set.plot)
+        return plot(verb, args[0], set.plot);
     return set.verify ? verify(args[0], set.json) : describe(args[0], set.json);
 }

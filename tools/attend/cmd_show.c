@@ -7,11 +7,19 @@
 const char show_details[] =
     "Runs a seq2seq model on INPUT and draws the attention map: one row per output token, one "
     "column per source token. --target draws it for a given output (teacher forcing). For a "
-    "Transformer, --part encoder and --part decoder draw self-attention.\n"
+    "Transformer, --part encoder and --part decoder draw self-attention, by --layer and --head.\n"
+    "\n"
+    "For a Transformer language model, draws the self-attention of the text INPUT ('-' is standard "
+    "input): each row is a token and the tokens that it attends to.\n"
     "\n"
     "For a classifier with attention pooling, highlights the words of INPUT by their attention "
-    "weights. For a tagger, writes the labels beside the tokens of INPUT, colored by their "
-    "probabilities.\n"
+    "weights; for a Transformer with a stop token, by the attention of that token. For a tagger, "
+    "writes the labels beside the tokens of INPUT, colored by their probabilities. With --part "
+    "encoder, --layer or --heads, either draws the self-attention of a Transformer encoder.\n"
+    "\n"
+    "--overview shows all layers and heads of a Transformer at once, --arcs draws arcs between "
+    "words. --alternatives lists the most probable tokens at each step of an output or text, and "
+    "--beam-tree what a beam search kept and dropped.\n"
     "\n"
     "For a caption model, draws the attention of each word of the caption over the image: image "
     "--image-index of the features, or with --image-encoder the image file INPUT. Without an "
@@ -21,6 +29,8 @@ const char show_details[] =
     "colors each token by the activation of one unit. For an RNN language model, --gradients plots "
     "how far the gradient flows back: the norm of the gradient of the last token's loss at the "
     "hidden state after each earlier token.\n";
+
+enum { TYPES_ATTENTION = TYPE_SEQ2SEQ | TYPE_LM | TYPE_CLASSIFIER | TYPE_TAGGER };
 
 static const char *const part_choices[] = { "cross", "encoder", "decoder", NULL };
 
@@ -34,13 +44,24 @@ const option show_options[] = {
     DECODING_OPTIONS(show_settings, TYPES_GENERATE_LINES),
     ROW("part", 0, CHOICE, part, "WHICH",
         "attention to show: cross (default), encoder self-attention or decoder self-attention",
-        .choices = part_choices, .model_types = TYPES_GENERATE_LINES),
-    ROW("layer", 0, INTEGER, layer, "N", "layer to show (default: the last)", .min = 1, .max = 1000,
-        .model_types = TYPES_GENERATE_LINES),
+        .choices = part_choices),
+    ROW("layer", 0, INTEGER, layer, "N", "layer to show (default: the last)", .min = 1,
+        .max = 1000),
     ROW("head", 0, INTEGER, head, "N", "head to show (default: mean over all heads)", .min = 1,
         .max = 1000),
-    ROW("heads", 0, FLAG, heads, NULL, "show all heads of the layer side by side",
-        .model_types = TYPES_GENERATE_LINES),
+    ROW("heads", 0, FLAG, heads, NULL, "show all heads of the layer side by side"),
+    ROW("overview", 0, FLAG, overview, NULL,
+        "show all layers and heads of a Transformer as one picture; as text, where each attends",
+        .model_types = TYPES_ATTENTION),
+    ROW("arcs", 0, FLAG, arcs, NULL,
+        "draw attention as arcs between words, in --svg, --png, --pdf and --html",
+        .model_types = TYPES_ATTENTION),
+    ROW("alternatives", 0, INTEGER, alternatives, "N",
+        "show the N most probable tokens at each step instead of attention", .min = 1, .max = 100,
+        .model_types = TYPE_SEQ2SEQ | TYPE_LM),
+    ROW("beam-tree", 0, FLAG, beam_tree, NULL,
+        "with --beam: show the search as a tree, with scores and what was dropped",
+        .model_types = TYPE_SEQ2SEQ),
     ROW("cell", 0, STRING, unit, "LAYER:UNIT",
         "color the input by the activation of one unit of an RNN"),
     ROW("signal", 0, CHOICE, signal, "WHAT", "state to read: hidden, or cell (default for an LSTM)",
@@ -51,17 +72,18 @@ const option show_options[] = {
     ROW("compare", 0, STRING, compare, "MODELS",
         "with --gradients: further models to plot beside it, separated by commas", .is_list = true),
     ROW("json", 0, FLAG, json, NULL,
-        "print a JSON object instead: the output of a seq2seq model with its attention, or with "
-        "--cell or --gradients the values"),
+        "print a JSON object instead: the output of a seq2seq model or classifier with its "
+        "attention, the map of self-attention, or with --cell or --gradients the values"),
     ROW("svg", 0, STRING, svg, "FILE", "write the figure as SVG"),
     ROW("png", 0, STRING, png, "FILE", "write the figure as PNG"),
     ROW("pdf", 0, STRING, pdf, "FILE", "write the figure as PDF"),
     ROW("scale", 0, REAL, scale, "X", "PNG pixels per SVG pixel (default 2)", .min = 0.01,
         .max = 100),
     ROW("html", 0, STRING, html, "FILE",
-        "write an HTML page with the attention map, tokens and probabilities"),
+        "write an HTML page with the attention map; of cross-attention also tokens and "
+        "probabilities"),
     ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 2)", .min = 0,
-        .max = 17, .model_types = TYPES_GENERATE_LINES),
+        .max = 17),
     ROW("color", 0, CHOICE, color, "WHEN", "use colors: auto (default), always or never",
         .choices = color_choices),
     ROW("ascii", 0, FLAG, ascii, NULL, "use only ASCII characters"),
@@ -80,12 +102,13 @@ const option show_options[] = {
     { 0 },
 };
 
-static const show_settings defaults = { .digits = 2, .color = COLOR_AUTO };
+static const show_settings defaults = { .digits = 2,
+                                        .color = COLOR_AUTO,
+                                        .part = SHOW_PART_DEFAULT };
 
 static model_function *const show_functions[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_SEQ2SEQ] = show_seq2seq,
-    [ATT_MODEL_CLASSIFIER] = show_classifier,
-    [ATT_MODEL_CAPTION] = show_caption,
+    [ATT_MODEL_SEQ2SEQ] = show_seq2seq,       [ATT_MODEL_LM] = show_lm,
+    [ATT_MODEL_CLASSIFIER] = show_classifier, [ATT_MODEL_CAPTION] = show_caption,
     [ATT_MODEL_TAGGER] = show_tagger,
 };
 
@@ -96,9 +119,29 @@ static model_function *const gradient_functions[ATT_MODEL_TYPES] = { show_gradie
                                                                      show_gradients, show_gradients,
                                                                      show_gradients };
 
+static model_function *const alternatives_functions[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = show_alternatives,
+    [ATT_MODEL_LM] = show_alternatives,
+};
+
+static model_function *const tree_functions[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = show_beam_tree,
+};
+
+/* What to show, by the options. */
+static model_function *const *functions_of(const show_settings *set)
+{
+    return set->unit           ? unit_functions
+           : set->gradients    ? gradient_functions
+           : set->alternatives ? alternatives_functions
+           : set->beam_tree    ? tree_functions
+                               : show_functions;
+}
+
 drawing_files show_drawing_files(const show_settings *set)
 {
-    return (drawing_files){ set->svg, set->png, set->pdf, set->scale, output_digits(set->digits) };
+    return (drawing_files){ set->svg, set->png, set->pdf, set->scale, output_digits(set->digits),
+                            set->arcs };
 }
 
 static att_status check_paths(const show_settings *set, const char *path, const char *input,
@@ -114,8 +157,10 @@ static att_status check_paths(const show_settings *set, const char *path, const 
 static exit_code check_input(const model_verb *with, att_model_type type, const char *input)
 {
     const show_settings *set = with->settings;
-    if (set->json && type != ATT_MODEL_SEQ2SEQ && !show_inspects_rnn(set))
-        return report_usage(with->verb, "--json needs a seq2seq model, or --cell or --gradients");
+    if (type == ATT_MODEL_CAPTION && (set->part > SHOW_CROSS))
+        return report_usage(with->verb, "--part does not apply to a caption model");
+    if (set->json && type == ATT_MODEL_CAPTION && !show_inspects_rnn(set))
+        return report_usage(with->verb, "--json does not apply to a caption model; use attend run");
     if (input || (type == ATT_MODEL_CAPTION && !show_inspects_rnn(with->settings)))
         return EXIT_DONE;
     return report_usage(with->verb, "expects a model and an input");
@@ -137,12 +182,24 @@ static const char *conflict(const show_settings *set)
         return "--cell and --gradients exclude each other";
     if (set->signal && !show_inspects_rnn(set))
         return "--signal needs --cell or --gradients";
-    if (set->json && set->part != SHOW_CROSS)
-        return "--json has cross-attention only; use --svg with --part";
+    if (set->overview && (set->heads || set->head || set->layer))
+        return "--overview shows all layers and heads: it excludes --layer, --head and --heads";
+    if (set->overview && set->arcs)
+        return "--overview and --arcs exclude each other";
+    if (set->arcs && !set->html && !drawing_files_any(&asked))
+        return "--arcs needs --svg, --png, --pdf or --html";
+    if (set->alternatives && (set->beam_tree || set->overview || set->arcs || set->heads ||
+                              set->head || set->layer || set->part != SHOW_PART_DEFAULT))
+        return "--alternatives excludes --beam-tree and the options of attention";
+    if (set->alternatives && drawing_files_any(&asked))
+        return "--alternatives is text, --json or --html";
+    if (set->beam_tree && set->decoding.beam < 2)
+        return "--beam-tree needs --beam of at least 2";
+    if (set->beam_tree && (set->html || set->target || set->overview || set->arcs || set->heads ||
+                           set->head || set->layer || set->part != SHOW_PART_DEFAULT))
+        return "--beam-tree excludes --html, --target and the options of attention";
     if (set->compare && !set->gradients)
         return "--compare needs --gradients";
-    if (set->html && set->part != SHOW_CROSS)
-        return "--html shows cross-attention only; use --svg with --part";
     return decoding_conflict(&set->decoding);
 }
 
@@ -173,10 +230,7 @@ exit_code show_run(const struct verb *verb, int count, char **args)
         .settings = &set,
         .defaults = &defaults,
         .decoding = &set.decoding,
-        .functions = set.unit        ? unit_functions
-                     : set.gradients ? gradient_functions
-                                     : show_functions,
-        .unsupported = "use --cell or --gradients to inspect an RNN language model",
+        .functions = functions_of(&set),
         .check = check_input,
         .blames_model = true,
     };

@@ -141,6 +141,7 @@ att_status drawing_files_draw(output_list *files, const drawing_source *figures,
 typedef struct map_figure {
     const att_map *map;
     int digits;
+    bool arcs;
 } map_figure;
 
 static att_status map_svg(att_string *out, const void *object, bool flat, att_error *err)
@@ -149,6 +150,7 @@ static att_status map_svg(att_string *out, const void *object, bool flat, att_er
     att_render_options options = output_format(ATT_FORMAT_SVG);
     options.flat = flat;
     options.digits = figure->digits;
+    options.arcs = figure->arcs;
     return att_map_render(out, figure->map, &options, err);
 }
 
@@ -158,7 +160,7 @@ att_status drawing_files_draw_maps(output_list *files, const att_map *const *map
     drawing_source *sources = calloc(count + 1, sizeof *sources);
     map_figure *figures = calloc(count + 1, sizeof *figures);
     for (size_t i = 0; sources && figures && i < count; i++) {
-        figures[i] = (map_figure){ maps[i], asked->digits };
+        figures[i] = (map_figure){ maps[i], asked->digits, asked->arcs };
         sources[i] = (drawing_source){ "map", map_svg, &figures[i] };
     }
     att_status status = sources && figures ? drawing_files_draw(files, sources, count, asked, err)

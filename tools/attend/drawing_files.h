@@ -12,6 +12,7 @@ typedef struct drawing_files {
     const char *pdf;
     double scale; /* PNG pixels per SVG pixel; 0: the default */
     int digits;   /* of maps, as in att_render_options; 0: the default */
+    bool arcs;    /* draw maps as arcs between words */
 } drawing_files;
 
 bool drawing_files_any(const drawing_files *asked);

@@ -46,6 +46,14 @@ exit_code explain_run(const struct verb *verb, int count, char **args);
 extern const option explain_options[];
 extern const char explain_details[];
 
+exit_code exercise_run(const struct verb *verb, int count, char **args);
+extern const option exercise_options[];
+extern const char exercise_details[];
+
+exit_code grade_run(const struct verb *verb, int count, char **args);
+extern const option grade_options[];
+extern const char grade_details[];
+
 exit_code bench_run(const struct verb *verb, int count, char **args);
 extern const option bench_options[];
 extern const char bench_details[];

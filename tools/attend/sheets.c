@@ -62,8 +62,7 @@ static att_status load_sheet(att_sheet **out, const char *path, att_error *err)
         return status;
     *err = (att_error){ 0 };
     return error_set(err, ATT_BAD_INPUT, path,
-                     "is a model, not a worksheet; --input TEXT explains one of its attention "
-                     "heads on a line");
+                     "is a model, not a worksheet; --input TEXT explains it on a line");
 }
 
 exit_code sheets_load(sheet_list *out, char *const *names, int count)
@@ -96,7 +95,7 @@ static att_status read_model_sheet(att_sheet **out, const char *path, const char
     return status;
 }
 
-static att_status load_model(att_sheet **out, const char *path, const att_head_selection *head,
+static att_status load_model(att_sheet **out, const char *path, const model_sheet *asked,
                              att_error *err)
 {
     const char *slash = strrchr(path, '/');
@@ -105,7 +104,14 @@ static att_status load_model(att_sheet **out, const char *path, const att_head_s
     att_status status = att_model_load(&model, path, err);
     if (status != ATT_OK)
         return status;
-    status = att_model_head_sheet(&text, model, slash ? slash + 1 : path, head, err);
+    const char *name = slash ? slash + 1 : path;
+    att_head_selection head = { 0 };
+    if (asked->head)
+        head = *asked->head;
+    if (asked->any_block && att_model_attention_layers(model, ATT_BLOCK_ENCODER) == 0)
+        head.block = ATT_BLOCK_DECODER;
+    status = asked->head ? att_model_head_sheet(&text, model, name, &head, err)
+                         : att_model_sheet(&text, model, name, asked->whole, err);
     if (status == ATT_OK)
         status = read_model_sheet(out, path, text.data, text.length, err);
     error_blame_model(err, status, path);
@@ -115,14 +121,14 @@ static att_status load_model(att_sheet **out, const char *path, const att_head_s
     return status;
 }
 
-exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_selection *head)
+exit_code sheets_load_model(sheet_list *out, char *const *names, const model_sheet *asked)
 {
     att_error err = { 0 };
     *out = (sheet_list){ .names = names, .sheets = calloc(1, sizeof *out->sheets) };
     if (!out->sheets)
         return report(error_memory(&err), &err);
     out->count = 1;
-    att_status status = load_model(&out->sheets[0], names[0], head, &err);
+    att_status status = load_model(&out->sheets[0], names[0], asked, &err);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 

@@ -15,8 +15,14 @@ typedef struct sheet_list {
 exit_code sheets_load(sheet_list *out, char *const *names, int count);
 void sheets_free(sheet_list *list);
 
-/* The same for one sheet, which explains a head of the model in the file names[0]. */
-exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_selection *head);
+/* The same for one sheet, which explains the model in the file names[0]: a head of it, or with
+ * `head` NULL the whole. */
+typedef struct model_sheet {
+    const att_head_selection *head;
+    bool any_block; /* of the head: the encoder, or in a language model the decoder */
+    const att_model_sheet_options *whole;
+} model_sheet;
+exit_code sheets_load_model(sheet_list *out, char *const *names, const model_sheet *asked);
 
 /* The name of a sheet as errors show it. */
 const char *sheets_name(const sheet_list *list, size_t index);

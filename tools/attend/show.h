@@ -9,7 +9,12 @@
 #include "output.h"
 
 /* Which attention is drawn, in the order of the words of --part. */
-typedef enum show_part { SHOW_CROSS, SHOW_ENCODER, SHOW_DECODER } show_part;
+typedef enum show_part {
+    SHOW_PART_DEFAULT = -1, /* cross-attention, or the only one of the model */
+    SHOW_CROSS,
+    SHOW_ENCODER,
+    SHOW_DECODER
+} show_part;
 
 typedef struct show_settings {
     decoding_options decoding;
@@ -23,6 +28,9 @@ typedef struct show_settings {
     long layer;   /* 0: not given */
     long head;
     bool heads;
+    bool overview, arcs;
+    long alternatives; /* 0: not given */
+    bool beam_tree;
     long digits;
     int color; /* color_choice */
     bool ascii;
@@ -39,7 +47,29 @@ typedef struct show_settings {
 } show_settings;
 
 /* The input is the operand after the model; NULL: none was given. */
-model_function show_seq2seq, show_classifier, show_caption, show_tagger;
+model_function show_seq2seq, show_lm, show_classifier, show_caption, show_tagger;
+
+/* An attention map and what it is of. */
+typedef struct show_figure {
+    const char *heading;      /* printed above the map, or NULL */
+    const att_output *output; /* of cross-attention; NULL: the map stands alone */
+    const att_map *map;
+} show_figure;
+
+/* Writes a map, with readable labels, to the files that were asked for, then as JSON or text. */
+att_status show_map(const show_figure *figure, const show_settings *set, att_error *err);
+
+/* The same for the self-attention of a Transformer on the line, in the layer and the heads that
+ * were asked for; and whether any were. */
+att_status show_self_attention(const att_model *model, const att_head_selection *line,
+                               const char *heading, const show_settings *set, att_error *err);
+bool show_asks_for_map(const show_settings *set);
+
+/* --alternatives, and --beam-tree of a seq2seq model, instead of a map. */
+model_function show_alternatives, show_beam_tree;
+
+/* The block that --part names, or `other` where it was not given. */
+att_attention_block show_block(const show_settings *set, att_attention_block other);
 
 /* --cell and --gradients, for RNNs of every type: whether one of them was given, and whether the
  * other options go with it; what does not is reported. */

@@ -1,4 +1,5 @@
-/* attend show with a classifier: the predicted label, and the words highlighted by attention. */
+/* attend show with a classifier: the predicted label, and the words highlighted by the attention
+ * that pools them or by that of the stop token; or the self-attention of a Transformer encoder. */
 #include "show.h"
 
 #include <math.h>
@@ -48,30 +49,37 @@ static att_status write_title(att_string *out, const att_prediction *prediction,
     return status;
 }
 
-static att_status highlight_tokens(highlighted_sentence *out, const att_prediction *prediction,
-                                   const att_model *model, long head, att_error *err)
+static att_status highlight_tokens(highlighted_sentence *out, const char *const *tokens,
+                                   const double *weights, int64_t count, bool spaced,
+                                   att_error *err)
 {
-    size_t count = (size_t)prediction->token_count, at = 0;
-    const double *weights = head > 0
-                                ? prediction->head_weights + (head - 1) * prediction->token_count
-                                : prediction->weights;
-    out->tokens = calloc(2 * count, sizeof *out->tokens);
-    out->values = calloc(2 * count, sizeof *out->values);
-    if (!out->tokens || !out->values || write_title(&out->title, prediction, model) != ATT_OK)
+    int64_t at = 0;
+    out->tokens = calloc(2 * (size_t)count, sizeof *out->tokens);
+    out->values = calloc(2 * (size_t)count, sizeof *out->values);
+    if (!out->tokens || !out->values)
         return error_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 && prediction->spaced) {
+    for (int64_t i = 0; i < count; i++) {
+        if (i > 0 && spaced) {
             out->tokens[at] = " ";
             out->values[at++] = NAN;
         }
-        out->tokens[at] = prediction->tokens[i];
+        out->tokens[at] = tokens[i];
         out->values[at++] = weights[i];
     }
     out->highlight = (att_highlight){
-        .title = out->title.data, .count = (int64_t)at, .tokens = out->tokens, .values = out->values
+        .title = out->title.data, .count = at, .tokens = out->tokens, .values = out->values
     };
     return ATT_OK;
 }
+
+static void sentence_free(highlighted_sentence *sentence)
+{
+    att_string_free(&sentence->title);
+    free(sentence->tokens);
+    free(sentence->values);
+}
+
+/* ---- attention pooling */
 
 /* Whether there are attention weights to show. */
 static att_status check(const att_prediction *prediction, long head, att_error *err)
@@ -90,19 +98,105 @@ static att_status check(const att_prediction *prediction, long head, att_error *
     return ATT_OK;
 }
 
-static att_status show_prediction(const att_prediction *prediction, const att_model *model,
-                                  const show_settings *set, att_error *err)
+static att_status show_pooling(const att_prediction *prediction, const att_model *model,
+                               const show_settings *set, att_error *err)
 {
     highlighted_sentence m = { 0 };
+    int64_t count = prediction->token_count;
     att_status status = check(prediction, set->head, err);
+    if (status == ATT_OK && write_title(&m.title, prediction, model) != ATT_OK)
+        status = error_memory(err);
     if (status == ATT_OK)
-        status = highlight_tokens(&m, prediction, model, set->head, err);
+        status = highlight_tokens(&m, prediction->tokens,
+                                  set->head > 0 ? prediction->head_weights + (set->head - 1) * count
+                                                : prediction->weights,
+                                  count, prediction->spaced, err);
     if (status == ATT_OK)
         status = show_highlight(&m.highlight, set, err);
-    att_string_free(&m.title);
-    free(m.tokens);
-    free(m.values);
+    sentence_free(&m);
     return status;
+}
+
+/* ---- the encoder of a Transformer */
+
+/* The last row of the map is the stop token, whose state is classified. */
+static att_status highlight_stop_row(const att_map *map, const att_prediction *prediction,
+                                     const att_model *model, const show_settings *set,
+                                     att_error *err)
+{
+    static const char note[] = "; colors: attention of the stop token in the last layer";
+    highlighted_sentence m = { 0 };
+    const double *weights = map->weights + (map->queries - 1) * map->keys;
+    att_status status = write_title(&m.title, prediction, model);
+    if (status == ATT_OK)
+        status = att_string_append(&m.title, note, sizeof note - 1);
+    status = status == ATT_OK ? highlight_tokens(&m, map->key_labels, weights, map->keys,
+                                                 prediction->spaced, err)
+                              : error_memory(err);
+    if (status == ATT_OK)
+        status = show_highlight(&m.highlight, set, err);
+    sentence_free(&m);
+    return status;
+}
+
+static att_status show_stop_token(const att_prediction *prediction, const att_model *model,
+                                  const char *input, const show_settings *set, att_error *err)
+{
+    const att_head_selection which = { .block = ATT_BLOCK_ENCODER,
+                                       .head = set->head,
+                                       .input = input };
+    att_attention_map *map;
+    att_status status = att_model_attention_map(&map, model, &which, false, err);
+    if (status == ATT_OK)
+        status = highlight_stop_row(att_attention_map_get(map), prediction, model, set, err);
+    att_attention_map_free(map);
+    return status;
+}
+
+static att_status show_encoder(const att_prediction *prediction, const att_model *model,
+                               const char *input, const show_settings *set, att_error *err)
+{
+    const att_head_selection asked = { .block = show_block(set, ATT_BLOCK_ENCODER),
+                                       .input = input };
+    att_string title = { 0 };
+    att_status status =
+        write_title(&title, prediction, model) == ATT_OK ? ATT_OK : error_memory(err);
+    if (status == ATT_OK)
+        status = show_self_attention(model, &asked, title.data, set, err);
+    att_string_free(&title);
+    return status;
+}
+
+/* ---- the choice */
+
+static att_status print_json(const att_prediction *prediction, const att_model *model,
+                             att_error *err)
+{
+    att_string text = { 0 };
+    att_status status = att_prediction_json(&text, prediction, model, err);
+    if (status == ATT_OK)
+        status = output_stdout(text.data, text.length, err);
+    att_string_free(&text);
+    return status;
+}
+
+static att_status show_prediction(const att_prediction *prediction, const att_model *model,
+                                  const char *input, const show_settings *set, att_error *err)
+{
+    bool transformer = att_model_attention_layers(model, ATT_BLOCK_ENCODER) > 0;
+    if (prediction->token_count == 0)
+        return error_set(err, ATT_BAD_INPUT, "", "the input has no tokens");
+    if (show_asks_for_map(set) || (transformer && !prediction->weights && set->json))
+        return show_encoder(prediction, model, input, set, err);
+    if (!prediction->weights && transformer)
+        return (att_model_has_stop_token(model) ? show_stop_token : show_encoder)(prediction, model,
+                                                                                  input, set, err);
+    if (!set->json)
+        return show_pooling(prediction, model, set, err);
+    show_settings files = *set;
+    files.quiet = true;
+    att_status status = show_pooling(prediction, model, &files, err);
+    return status == ATT_OK ? print_json(prediction, model, err) : status;
 }
 
 att_status show_classifier(const void *settings, const decoding *models, const char *input,
@@ -117,7 +211,8 @@ att_status show_classifier(const void *settings, const decoding *models, const c
     att_status status = att_model_classify(&predictions, models->model, &input, 1, &options, err);
     err->line = 0; /* there is only one line */
     if (status == ATT_OK)
-        status = show_prediction(att_predictions_get(predictions, 0), models->model, set, err);
+        status =
+            show_prediction(att_predictions_get(predictions, 0), models->model, input, set, err);
     att_predictions_free(predictions);
     return status;
 }

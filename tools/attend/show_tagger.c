@@ -1,4 +1,5 @@
-/* attend show with a tagger: the sentence with its labels, colored by their probabilities. */
+/* attend show with a tagger: the sentence with its labels, colored by their probabilities, or the
+ * self-attention of a Transformer encoder. */
 #include "show.h"
 
 #include <math.h>
@@ -59,16 +60,28 @@ static att_status lay_out(tagged_sentence *out, const att_tagging *tagging, att_
     return ATT_OK;
 }
 
+static att_status print_json(const att_tagging *tagging, att_error *err)
+{
+    att_string text = { 0 };
+    att_status status = att_tagging_json(&text, tagging, err);
+    if (status == ATT_OK)
+        status = output_stdout(text.data, text.length, err);
+    att_string_free(&text);
+    return status;
+}
+
 static att_status show_tagging(const att_tagging *tagging, const show_settings *set, att_error *err)
 {
     if (tagging->token_count == 0)
         return error_set(err, ATT_BAD_INPUT, "", "the input has no tokens");
-    if (set->head > 0)
-        return error_set(err, ATT_BAD_INPUT, "", "--head shows attention, and a tagger has none");
+    show_settings files = *set;
+    files.quiet |= set->json;
     tagged_sentence sentence = { 0 };
     att_status status = lay_out(&sentence, tagging, err);
     if (status == ATT_OK)
-        status = show_highlight(&sentence.highlight, set, err);
+        status = show_highlight(&sentence.highlight, &files, err);
+    if (status == ATT_OK && set->json)
+        status = print_json(tagging, err);
     att_string_free(&sentence.label_texts);
     free(sentence.tokens);
     free(sentence.values);
@@ -79,6 +92,12 @@ static att_status show_tagging(const att_tagging *tagging, const show_settings *
 att_status show_tagger(const void *settings, const decoding *models, const char *input,
                        att_error *err)
 {
+    const show_settings *set = settings;
+    if (show_asks_for_map(set) || set->head > 0) {
+        const att_head_selection line = { .block = show_block(set, ATT_BLOCK_ENCODER),
+                                          .input = input };
+        return show_self_attention(models->model, &line, NULL, set, err);
+    }
     const att_tag_options options = { .size = sizeof(att_tag_options),
                                       .ensemble = models->options.ensemble,
                                       .ensemble_count = models->options.ensemble_count };
@@ -86,7 +105,7 @@ att_status show_tagger(const void *settings, const decoding *models, const char 
     att_status status = att_model_tag(&taggings, models->model, &input, 1, &options, err);
     err->line = 0; /* there is only one line */
     if (status == ATT_OK)
-        status = show_tagging(att_taggings_get(taggings, 0), settings, err);
+        status = show_tagging(att_taggings_get(taggings, 0), set, err);
     att_taggings_free(taggings);
     return status;
 }

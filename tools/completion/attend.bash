@@ -15,7 +15,7 @@ _attend_files() {
 }
 
 _attend_verbs() {
-    _attend_words 'explain train run eval score show cells info import features bench gradcheck help --help --version'
+    _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck help --help --version'
 }
 
 # Completes the value of the option before the cursor; fails if it takes none.
@@ -25,6 +25,7 @@ _attend_value() {
     'explain --output' | 'explain -o') _attend_files '' ;;
     'explain --export') _attend_words 'numpy pytorch' ;;
     'explain --digits' | 'explain -d') ;;
+    'explain --detail') _attend_words 'none one all' ;;
     'explain --only') ;;
     'explain --row') ;;
     'explain --head') ;;
@@ -32,12 +33,28 @@ _attend_value() {
     'explain --target') ;;
     'explain --part') _attend_words 'encoder decoder cross' ;;
     'explain --layer') ;;
+    'explain --step') ;;
     'explain --color') _attend_words 'auto always never' ;;
     'explain --svg') _attend_files 'svg' ;;
     'explain --png') _attend_files 'png' ;;
     'explain --pdf') _attend_files 'pdf' ;;
     'explain --diagram') _attend_files '' ;;
     'explain --scale') ;;
+    'exercise --variant') ;;
+    'exercise --variants') ;;
+    'exercise --format' | 'exercise -f') _attend_words 'text md latex html json' ;;
+    'exercise --output' | 'exercise -o') _attend_files '' ;;
+    'exercise --digits' | 'exercise -d') ;;
+    'exercise --color') _attend_words 'auto always never' ;;
+    'grade --variant') ;;
+    'grade --variants') ;;
+    'grade --format' | 'grade -f') _attend_words 'text md html json' ;;
+    'grade --output' | 'grade -o') _attend_files '' ;;
+    'grade --pages') ;;
+    'grade --csv') _attend_files '' ;;
+    'grade --json') _attend_files '' ;;
+    'grade --gradescope') _attend_files '' ;;
+    'grade --color') _attend_words 'auto always never' ;;
     'train --config') _attend_files '' ;;
     'train --train') _attend_files '' ;;
     'train --source') _attend_files '' ;;
@@ -213,6 +230,7 @@ _attend_value() {
     'show --part') _attend_words 'cross encoder decoder' ;;
     'show --layer') ;;
     'show --head') ;;
+    'show --alternatives') ;;
     'show --cell') ;;
     'show --signal') _attend_words 'auto hidden cell' ;;
     'show --compare') _attend_files 'safetensors' ;;
@@ -232,7 +250,9 @@ _attend_value() {
     'cells --held-out') ;;
     'cells --max-tokens') ;;
     'cells --top') ;;
+    'cells --property') ;;
     'cells --color') _attend_words 'auto always never' ;;
+    'info --plot') _attend_files '' ;;
     'import --output' | 'import -o') _attend_files '' ;;
     'import --tokens') _attend_words 'space char codepoint' ;;
     'import --tokenizer') _attend_files '' ;;
@@ -252,11 +272,22 @@ _attend_value() {
 _attend_options() {
     case $verb in
     explain)
-        _attend_words '--help --format --output --export
-            --digits --only --row --head
+        _attend_words '--help --format --output --digits
+            --detail --only --row --head
             --input --target --part --layer
-            --color --ascii --svg --png
-            --pdf --diagram --scale --quiet'
+            --step --color --ascii --svg
+            --png --pdf --scale --quiet'
+        ;;
+    exercise)
+        _attend_words '--help --variant --variants --solution
+            --format --output --digits --color
+            --ascii'
+        ;;
+    grade)
+        _attend_words '--help --variant --variants --format
+            --output --pages --csv --json
+            --gradescope --reveal --check --color
+            --ascii'
         ;;
     train)
         _attend_words '--help --config --quiet --train
@@ -319,7 +350,8 @@ _attend_options() {
             --min-output-length --max-output-length --min-length-ratio --max-length-ratio
             --sample --temperature --top-k --top-p
             --seed --ensemble --part --layer
-            --head --heads --cell --signal
+            --head --heads --overview --arcs
+            --alternatives --beam-tree --cell --signal
             --gradients --compare --json --svg
             --png --pdf --scale --html
             --digits --color --ascii --quiet
@@ -328,10 +360,10 @@ _attend_options() {
     cells)
         _attend_words '--help --text --html --json
             --signal --held-out --max-tokens --top
-            --color --ascii'
+            --property --color --ascii'
         ;;
     info)
-        _attend_words '--help --json --verify'
+        _attend_words '--help --json --verify --plot'
         ;;
     import)
         _attend_words '--help --output --tokens --tokenizer'
@@ -356,6 +388,8 @@ _attend_options() {
 _attend_operands() {
     case $verb in
     explain) _attend_files 'att' ;;
+    exercise) _attend_files 'att' ;;
+    grade) _attend_files '' ;;
     train) _attend_words 'pairs translate reverse copy sort classify tag lm caption shapes' ;;
     run) _attend_files '' ;;
     eval) _attend_files '' ;;
@@ -368,7 +402,7 @@ _attend_operands() {
     features) _attend_files '' ;;
     bench) _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     gradcheck) _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null | cut -d ' ' -f 1)" ;;
-    help) _attend_words 'explain train run eval score show cells info import features bench gradcheck help' ;;
+    help) _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck help' ;;
     esac
 }
 

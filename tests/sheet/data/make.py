@@ -53,3 +53,21 @@ save_npz("head2.npz", {"m.head[2].weights": heads[1]["weights"] + 1e-3})
 output = np.concatenate([h["output"] for h in heads], axis=1)
 save_npz("mixed.npz", {"heads": output, "scores": np.stack([h["scores"] for h in heads])})
 save_npz("flat.npz", {"X": X, "m.weights": heads[0]["weights"]})
+
+# The backward pass of L = sum(a .* a) for a = attention(X, X, X); and of a device that forgot to
+# subtract the mean of each row in the gradient of the softmax.
+
+
+def gradients(mean):
+    """The gradients by their names in a sheet."""
+    a = truth["weights"]
+    dy = 2 * truth["output"]
+    da = dy @ X.T
+    ds = a * (da - mean * (da * a).sum(axis=1, keepdims=True))
+    dq, dk, dv = ds @ X / np.sqrt(2), ds.T @ X / np.sqrt(2), a.T @ dy
+    return {"a.grad.weights": da, "a.grad.scores": ds, "a.grad.q": dq, "a.grad.v": dv,
+            "X.grad": dq + dk + dv}
+
+
+save_file(gradients(1), "gradients.safetensors")
+save_file(gradients(0), "gradients_device.safetensors")

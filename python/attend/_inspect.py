@@ -1,0 +1,91 @@
+"""Inside recurrent models: units, what they track, gradient flow."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from attend import _core
+from attend._core import Array
+
+
+@dataclass(frozen=True)
+class HighlightedText:
+    """A text with one value per token, as the background color of the token.
+
+    >>> text = attend.HighlightedText("unit 3", ["a", " ", "b"], attend.Array([0, 1, 0.5], "float64"))
+    >>> "<" in text.html()
+    True
+    """
+
+    title: str | None
+    tokens: list[str]
+    values: Array
+
+    def text(self) -> str:
+        """For a terminal."""
+        return _core.highlight_render(self.tokens, self.values, {"format": "text"}, self.title)
+
+    def html(self) -> str:
+        """A page."""
+        return _core.highlight_render(self.tokens, self.values, {"format": "html"}, self.title)
+
+    def svg(self) -> str:
+        """SVG."""
+        return _core.highlight_render(self.tokens, self.values, {"format": "svg"}, self.title)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+class Cells:
+    """Units of a recurrent model and the properties of the text that they track.
+
+    >>> text = "a (b) c\\n" * 400
+    >>> model = attend.train("lm", [text], hidden_size=8, steps=2, progress=False)
+    >>> cells = model.cells(text=text)
+    >>> "properties" in cells.json()
+    True
+    """
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    def json(self) -> Any:
+        """All of it (docs/cells.md lists the keys)."""
+        return json.loads(_core.cells_render(self._handle, {"format": "json"}))
+
+    def html(self) -> str:
+        """A page with highlighted samples."""
+        return _core.cells_render(self._handle, {"format": "html"})
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+
+    def __str__(self) -> str:
+        return _core.cells_render(self._handle, {"format": "text"})
+
+
+@dataclass(frozen=True)
+class GradientFlow:
+    """The norm of the gradient of the last token's loss at the state after each earlier token.
+
+    >>> text = "abcdefgh\\n" * 40
+    >>> model = attend.train("lm", [text], hidden_size=8, steps=2, progress=False)
+    >>> flow = model.gradient_flow("abcdefgh")
+    >>> [len(norms) for norms in flow.layers.values()]
+    [7]
+    """
+
+    loss: float
+    layers: dict[str, Array]
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg

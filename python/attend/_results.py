@@ -1,0 +1,163 @@
+"""What models return."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from attend import _core
+from attend._core import Array
+from attend._maps import AttentionMap, from_dict
+
+
+class Token(NamedTuple):
+    """A token of a text: its id, its text after normalization, and the characters
+    text[start:end] that it was made of.
+
+    >>> attend.Token(3, "hello", 0, 5).text
+    'hello'
+    """
+
+    id: int
+    text: str
+    start: int
+    end: int
+
+
+class Completion(NamedTuple):
+    """Counts and the log-probability of a completed or scored text.
+
+    >>> attend.Completion(3, 0, 2, -1.5, 2.117).tokens
+    2
+    """
+
+    prompt_tokens: int
+    unknown_tokens: int
+    tokens: int
+    score: float
+    perplexity: float
+
+
+class Output:
+    """An output of a model: its text, its tokens with their log-probabilities, its attention.
+
+    In a notebook an output with attention shows the tokens and the map. `str()` is the text.
+
+    >>> pairs = attend.datasets.reverse(train_count=200)
+    >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)
+    >>> output = model.generate("ab", attention=True)
+    >>> output.weights.shape == (len(output.target_tokens), len(output.source_tokens))
+    True
+    """
+
+    text: str
+    score: float
+    normalized_score: float
+    truncated: bool
+    unknown_tokens: int
+    truncated_input_tokens: int
+    source_tokens: list[str] | None
+    target_tokens: list[str]
+    token_scores: Array
+    copy_probs: Array | None
+    weights: Array | None
+    head_weights: Array | None
+    alternative_count: int
+
+    def __init__(self, outputs: Any, line: int, alternative: int = 0) -> None:
+        self._place = (outputs, line, alternative)
+        self.__dict__.update(_core.output_dict(*self._place))
+
+    @cached_property
+    def alternatives(self) -> list[Output]:
+        """Further outputs of the same source, the best first (n_best)."""
+        outputs, line, _ = self._place
+        return [Output(outputs, line, i + 1) for i in range(self.alternative_count)]
+
+    @property
+    def alignment(self) -> list[tuple[int, int]]:
+        """(source, target) pairs: the source token with the most attention of each target token."""
+        pairs = _core.output_alignment(*self._place).split()
+        return [(int(i), int(j)) for i, _, j in (pair.partition("-") for pair in pairs)]
+
+    def attention_map(self, layer: int | None = None) -> AttentionMap:
+        """The attention; of one layer (0: the last) with a panel per head, if all_heads was set."""
+        found = _core.output_map(*self._place, -1 if layer is None else layer)
+        if found is None:
+            raise ValueError("this output has no such attention: generate(…, attention=True)")
+        return from_dict(found)
+
+    def json(self) -> Any:
+        """The output as Python values (docs/running.md lists the keys)."""
+        return json.loads(_core.output_json(*self._place))
+
+    def html(self) -> str:
+        """A page: tokens that show their attention when pointed at, the map, a table."""
+        return _core.output_html(*self._place)
+
+    def _repr_html_(self) -> str:
+        if self.weights is None:
+            return f"<p>{html.escape(self.text)}</p>"
+        page = html.escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Output({self.text!r}, score={self.score:.4g})"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The label of a line, the probability of every label, and what the model attended to.
+
+    >>> data = [(f"{word} {n}", label) for word, label in (("good", "pos"), ("bad", "neg"))
+    ...         for n in range(40)]
+    >>> model = attend.train("classify", data, hidden_size=8, steps=2, progress=False)
+    >>> prediction = model.classify("good")
+    >>> prediction.label in model.labels, sorted(prediction.probabilities)
+    (True, ['neg', 'pos'])
+    """
+
+    label: str
+    probabilities: dict[str, float]
+    tokens: list[str]
+    weights: Array | None
+    head_weights: Array | None
+    unknown_tokens: int
+    truncated_input_tokens: int
+
+    def _repr_html_(self) -> str:
+        said = f"<p><b>{html.escape(self.label)}</b></p>"
+        if self.weights is None:
+            return said
+        spaced = [token + " " for token in self.tokens]
+        return said + _core.highlight_render(spaced, self.weights, {"format": "html"}, None)
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """The labels of the tokens of a line.
+
+    >>> data = [(f"a b {n}", "X Y X") for n in range(40)]
+    >>> model = attend.train("tag", data, hidden_size=8, steps=2, progress=False)
+    >>> tagging = model.tag("a b")
+    >>> tagging.tokens, len(tagging.labels)
+    (['a', 'b'], 2)
+    """
+
+    tokens: list[str]
+    labels: list[str]
+    probabilities: Array
+    unknown_tokens: int
+    truncated_input_tokens: int
+
+    def __str__(self) -> str:
+        return " ".join(f"{token}/{label}" for token, label in zip(self.tokens, self.labels))

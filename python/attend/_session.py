@@ -1,0 +1,70 @@
+"""Decoding step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attend import _core
+from attend._core import Array
+
+if TYPE_CHECKING:
+    from attend._model import Model
+
+
+class SessionStep(NamedTuple):
+    """log_probs [rows, vocabulary] of the next token; attention [rows, layers, heads, source] and
+    hidden states [rows, size] where they were asked for."""
+
+    log_probs: Array
+    attention: Array | None
+    hidden: Array | None
+
+
+class Session:
+    """Decoding token by token, for a search of your own. For one thread at a time.
+
+    >>> pairs = attend.datasets.reverse(train_count=200)
+    >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)
+    >>> session = model.session()
+    >>> session.start(["ab"])
+    >>> step = session.step([session.start_token])
+    >>> step.log_probs.shape == (1, session.vocab_size)
+    True
+    """
+
+    def __init__(self, model: Model, *, attention: bool = False, hidden_states: bool = False):
+        self._handle = _core.session_new(model._get(), attention, hidden_states)
+
+    def start(self, sources: Iterable[str] | int | Any) -> None:
+        """Starts with new sources: lines, image features, or for language models a number of rows."""
+        if isinstance(sources, str):
+            sources = [sources]
+        _core.session_start(self._handle, sources)
+
+    def step(self, tokens: Sequence[int], order: Sequence[int] | None = None) -> SessionStep:
+        """Feeds one token to each row; row r continues row order[r] of the step before."""
+        return SessionStep(**_core.session_step(self._handle, tokens, order))
+
+    @property
+    def start_token(self) -> int:
+        """The token to feed first."""
+        return _core.session_facts(self._handle)[0]
+
+    @property
+    def end_token(self) -> int:
+        """The token that ends an output; -1 where a text has no end."""
+        return _core.session_facts(self._handle)[1]
+
+    @property
+    def vocab_size(self) -> int:
+        """The size of the target vocabulary, with the tokens that sources add."""
+        return _core.session_facts(self._handle)[2]
+
+    def token(self, token: int, source: int = 0) -> str | None:
+        """A target token as text."""
+        return _core.session_token(self._handle, source, token)
+
+    def source_tokens(self, source: int = 0) -> list[str]:
+        """The tokens of a source."""
+        return _core.session_source(self._handle, source)

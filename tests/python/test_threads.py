@@ -1,0 +1,123 @@
+"""The GIL is released, Ctrl-C ends a call, threads and forks meet without harm."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import attend
+import numpy as np
+import pytest
+
+
+def endless() -> None:
+    q = np.ones((1, 30000, 4, 64))
+    attend.attention(q, q, q)
+
+
+def interrupted(call: str) -> float:
+    """Seconds from SIGINT to KeyboardInterrupt in a process of its own."""
+    code = f"""
+import time, attend, numpy as np
+def call():
+    {call}
+print("ready", flush=True)
+try:
+    call()
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+    # The library can be used after that.
+    q = np.ones((2, 2))
+    assert attend.attention(q, q, q).shape == (2, 2)
+    print("alive", flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    said = process.stdout.read().split()
+    assert process.wait() == 0 and said[1:] == ["alive"]
+    return float(said[0]) - start
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "q = np.ones((1, 30000, 4, 64)); attend.attention(q, q, q)",
+        "q = np.ones((1, 60000, 2, 64), 'f'); attend.attention(q, q, q)",
+        "q = np.ones((1, 8000, 4, 64)); attend.attention_backward(q, q, q, q)",
+        "a = np.ones((6000, 6000), 'f'); attend.matmul(a, a)",
+    ],
+)
+def test_ctrl_c_ends_a_call(call: str) -> None:
+    # No time is asserted here, machines are busy; bench/python states it.
+    interrupted(call)
+
+
+def test_other_threads_run_during_a_call() -> None:
+    counted, done = [0], threading.Event()
+
+    def work() -> None:
+        while not done.is_set():
+            counted[0] += 1
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    before = counted[0]
+    q = np.ones((1, 300, 2, 16))
+    attend.attention(q, q, q)
+    done.set()
+    thread.join()
+    assert counted[0] > before
+
+
+def test_threads_that_call_at_once_get_the_same_bits(thin: int) -> None:
+    q = np.random.default_rng(1).normal(size=(2, 64, 4, 32)).astype("f")
+    expected = attend.attention(q, q, q).numpy()
+
+    def call(_: int) -> bool:
+        return bool(np.array_equal(attend.attention(q, q, q), expected))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(200 // thin)))
+
+
+def small_sum(value: float) -> float:
+    q = np.full((1, 50, 2, 16), value, "f")
+    return float(attend.attention(q, q, q).numpy().sum())
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_may_use_the_library(method: str) -> None:
+    if method == "spawn" and os.environ.get("ATTEND_TEST_SANITIZE"):
+        pytest.skip("slow under AddressSanitizer")
+    expected = [small_sum(float(i)) for i in range(3)]  # the pool of threads runs before the fork
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(small_sum, [0.0, 1.0, 2.0]) == expected
+
+
+def test_a_signal_handler_may_call_the_library() -> None:
+    results = []
+
+    def handler(*_: object) -> None:
+        results.append(small_sum(1.0))
+        if len(results) == 2:
+            raise InterruptedError("enough")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    try:
+        with pytest.raises(InterruptedError, match="enough"):
+            endless()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(results) >= 2 and len(set(results)) == 1

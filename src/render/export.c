@@ -451,7 +451,8 @@ static void put_steps(att_exporter *exporter)
         if (prose && step->kind != ATT_STEP_PROSE && step->kind != ATT_STEP_HEADING)
             att_put(&exporter->out, "\n");
         exporter->line = step->line;
-        if (step->kind == ATT_STEP_VALUE && step->function)
+        bool defines = step->kind == ATT_STEP_VALUE && step->function;
+        if (defines)
             att_export_definition(exporter, step);
         else if (step->kind == ATT_STEP_VALUE && step->loop)
             i += att_export_loop(exporter, step) - 1;
@@ -459,6 +460,7 @@ static void put_steps(att_exporter *exporter)
             writers[step->kind](exporter, step);
         else
             att_export_refuse(exporter, "this statement cannot be exported yet");
+        exporter->after_function = defines;
         before = step;
     }
 }

@@ -62,6 +62,7 @@ typedef struct att_exporter {
     const struct att_export_constant *gradients; /* of the last `gradient`, as constants */
     const char *gradient; /* identifier of the last gradient; NULL: there was none */
     const att_trace_step *gradient_step;
+    bool after_function; /* the statement before is a definition: two lines stay blank */
     bool in_function;    /* shapes are those of the last call, and names those of any call */
     const char *pending; /* the name that is being assigned for the first time: pi = 2 * pi */
     bool used[256];      /* the definitions that the program uses */

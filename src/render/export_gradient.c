@@ -144,8 +144,11 @@ static void add_constant(att_exporter *exporter, const att_expr *node)
     }
     if (find_constant(exporter, path) || !node->matrix || !is_readable(exporter, node))
         return;
-    for (char *at = name; *at; at++)
-        *at = (char)(*at == '.' || *at == '[' ? '_' : *at == ']' ? '\0' : *at);
+    size_t length = 0;
+    for (const char *at = path; *at; at++)
+        if (*at != ']')
+            name[length++] = (char)(*at == '.' || *at == '[' ? '_' : *at);
+    name[length] = '\0';
     *row =
         (att_export_constant){ exporter->gradients, path, att_export_identifier(exporter, name) };
     exporter->gradients = row;

@@ -155,7 +155,8 @@ static const att_export_name *make_parameters(att_exporter *exporter, att_export
 static void put_definition(att_exporter *exporter, att_export_function *function)
 {
     const att_own_function *own = function->own;
-    att_putf(&exporter->out, "\n\ndef %s(", function->identifier);
+    att_putf(&exporter->out, "%sdef %s(", exporter->after_function ? "" : "\n\n",
+             function->identifier);
     for (size_t i = 0; i < own->count; i++)
         att_putf(&exporter->out, "%s%s", i > 0 ? ", " : "", exporter->locals[i].identifier);
     att_put(&exporter->out, "):\n    return ");
@@ -288,6 +289,8 @@ size_t att_export_loop(att_exporter *exporter, const att_trace_step *step)
     for (size_t i = 0; i < count; i++) {
         const char *name = att_arena_printf(&exporter->arena, "%s_steps", step[i].name);
         steps[i] = name ? att_export_identifier(exporter, name) : "";
+        if (!name)
+            att_export_no_memory(exporter);
         att_putf(&exporter->out, "%s%s", i > 0 ? ", " : "", steps[i]);
     }
     att_put(&exporter->out, count > 1 ? " = [], []" : " = []");

@@ -61,6 +61,30 @@ static const struct {
       "\nx = load(\"cube.npy\", at=[2])\n"
       "compare(x, \"cube.npy\", at=[2], allowed=within(1), known_as=\"x\", line=2)\n",
       NULL },
+    { "x = 1:3\ny = (x < 2) + (1 <= 2)\n",
+      "\nx = inclusive_range(1, 3)\ny = (x < 2).astype(float) + scalar(1 <= 2)\n",
+      "\nx = inclusive_range(1, 3)\ny = (x < 2).double() + scalar(1 <= 2)\n" },
+    { "f(x, W) = x * W # why\ny = f([1 2], [1; 2])\n",
+      "\n\n\ndef f(x, W):\n    return x @ W  # why\n\n\ny = f(array([[1, 2]]), array([[1],\n",
+      NULL },
+    { "f(x) = x * x\ny = f(2)\nz = f([1 2; 3 4])\n", "\n    return multiply(x, x)\n", NULL },
+    { "h = [0 0]\nfor x of [1 2; 3 4]: h = h + x; s = sum(h)\n",
+      "\nh_steps, s_steps = [], []\nfor x in rows_of(array([[1, 2],\n                        [3, "
+      "4]])):\n    h = h + x\n    h_steps.append(h)\n",
+      NULL },
+    { "x = 5\nfor x in [1 2]: y = 2 * x\nz = x\n",
+      "\nfor x_ in numbers_of(array([[1, 2]])):\n    y = 2 * x_\n", NULL },
+    { "W = [1 2]\nL = sum(W .* W)\ngradient L\nV = W - W.grad\n",
+      "\n# left out, NumPy has no automatic differentiation: gradient L\n"
+      "W_grad = array([[2, 4]])  # W.grad: the numbers of the worksheet\nV = W - W_grad\n",
+      "\nW = tracked(array([[1, 2]]))\nL = torch.sum(W * W)\ngrad = gradient(L, L=L, W=W)\n"
+      "V = W - grad.W\n" },
+    { "given x = [1 2]\nask x * 2 \"twice\"\nhint \"double it\"\n",
+      "\nx = array([[1, 2]])\n# ask x * 2 \"twice\"\n", NULL },
+    { "given x = random 1 x 2 from 1 to 2\n",
+      "\n# given x = random 1 x 2 from 1 to 2\nx = array([[", NULL },
+    { "round each step to 1 decimal\nx = 1.26 * 1\nexpect x = 1.3 by hand\n",
+      "\n# left out, about results rounded as by hand: expect x = 1.3 by hand\n", NULL },
     { "x = [1; 2]\nlabel x \"a\" \"\\\"\"\n", "\n# rows of x: \"a\", \"\\\"\"\n", NULL },
     { "# Title\nOne.\n> Two \xE2\x80\xAE three.\n",
       "\n# Title\n# =====\n\n# One.\n# Two \xEF\xBF\xBD three.\n", NULL },
@@ -92,7 +116,7 @@ static bool has_word(const char *text, const char *name, const char *ends)
 {
     size_t length = strlen(name);
     for (const char *at = text; (at = strstr(at, name)); at += length) {
-        bool starts = at == text || strchr(" (,[{", at[-1]);
+        bool starts = at == text || strchr("\n (,[{", at[-1]);
         if (starts && at[length] && strchr(ends, at[length]))
             return true;
     }
@@ -103,17 +127,22 @@ static bool has_word(const char *text, const char *name, const char *ends)
 static void the_sheet_of_everything_has_every_function_and_option(void **state)
 {
     (void)state;
-    static const att_function *const tables[] = { att_plain_functions, att_block_functions };
+    static const char *const statements[] = { "show", "expect", "compare", "gradient", "label",
+                                              "plot", "for",    "detail",  "round",    "given",
+                                              "ask",  "hint",   "require" };
     att_string text = { 0 };
     assert_int_equal(att_file_read(&text, DATA "/everything.att", 1 << 20, NULL), ATT_OK);
-    for (size_t t = 0; t < ATT_COUNT(tables); t++)
-        for (const att_function *row = tables[t]; row->name; row++) {
-            if (!has_word(text.data, row->name, "("))
-                fail_msg("no call of %s in everything.att", row->name);
-            for (const att_option_spec *option = row->options; option && option->name; option++)
-                if (!has_word(text.data, option->name, " ),"))
-                    fail_msg("no option %s in everything.att", option->name);
-        }
+    const att_function *row;
+    for (size_t i = 0; (row = att_function_get(i)); i++) {
+        if (!has_word(text.data, row->name, "("))
+            fail_msg("no call of %s in everything.att", row->name);
+        for (const att_option_spec *option = row->options; option && option->name; option++)
+            if (!has_word(text.data, option->name, " ),"))
+                fail_msg("no option %s in everything.att", option->name);
+    }
+    for (size_t i = 0; i < ATT_COUNT(statements); i++)
+        if (!has_word(text.data, statements[i], " "))
+            fail_msg("no statement %s in everything.att", statements[i]);
     att_sheet *sheet;
     assert_int_equal(att_sheet_load(&sheet, DATA "/everything.att", NULL), ATT_OK);
     for (int language = ATT_EXPORT_NUMPY; language <= ATT_EXPORT_PYTORCH; language++) {
@@ -144,6 +173,34 @@ static void a_statement_that_cannot_be_exported_is_named_by_its_line(void **stat
     assert_int_equal(err.line, 1);
     att_string_free(&text);
     att_sheet_free(sheet);
+}
+
+/* What a program would compute differently is refused. */
+static void a_sheet_that_python_would_read_differently_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sheet, *words;
+        int line;
+    } refused[] = {
+        { "a = [1 2]\nf(x) = x + a\na = attention(a, a, a)\ny = f(1)\n", "'a' is computed again",
+          2 },
+        { "x = 1\ny = 2\nf(z) = x + z\nfor x in 1:2: y = f(x)\n", "'x' of this loop hides", 4 },
+        { "W = [1 2]\nL = sum(W .* W)\ngradient L\nf(x) = x - W.grad\ny = f(1)\n",
+          "this gradient cannot be exported", 4 },
+    };
+    for (size_t i = 0; i < ATT_COUNT(refused); i++)
+        for (int language = ATT_EXPORT_NUMPY; language <= ATT_EXPORT_PYTORCH; language++) {
+            att_sheet *sheet = sheet_of(refused[i].sheet);
+            att_string text = { 0 };
+            att_error err = { 0 };
+            assert_int_equal(att_sheet_export(&text, sheet, (att_export_language)language, &err),
+                             ATT_BAD_INPUT);
+            if (!strstr(err.message, refused[i].words))
+                fail_msg("%s: %s", refused[i].sheet, err.message);
+            assert_int_equal(err.line, refused[i].line);
+            att_sheet_free(sheet);
+        }
 }
 
 static void an_unknown_language_is_refused(void **state)
@@ -181,7 +238,9 @@ static void failing_memory_is_reported(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_of("h₁ = [1 2]\na = attention(h₁, h₁, h₁)\nexpect a = h₁\n"
-                                "x = load \"row.npy\"\ncompare x \"row.npy\"\n");
+                                "x = load \"row.npy\"\ncompare x \"row.npy\"\n"
+                                "f(x, y) = x * y\nfor r of h₁: s = f(r, 2); t = s\n"
+                                "L = sum(h₁)\ngradient L check\ng = h₁.grad\n");
     every_arena_allocation_fails(export_sheet, sheet, 200);
     att_sheet_free(sheet);
 }
@@ -192,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_statement_is_a_line_of_python),
         cmocka_unit_test(the_sheet_of_everything_has_every_function_and_option),
         cmocka_unit_test(a_statement_that_cannot_be_exported_is_named_by_its_line),
+        cmocka_unit_test(a_sheet_that_python_would_read_differently_is_refused),
         cmocka_unit_test(an_unknown_language_is_refused),
         cmocka_unit_test(names_stay_apart),
         cmocka_unit_test(failing_memory_is_reported),

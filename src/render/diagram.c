@@ -80,6 +80,14 @@ static void draw_edge(att_canvas *canvas, const att_diagram_edge *edge)
     if (!edge->part || edge->side == 0)
         return;
     att_point end = edge->path[edge->path_length - 1];
+    int64_t width = att_diagram_text_width(edge->part, 10);
+    att_canvas_add(canvas, &(att_canvas_shape){ .kind = ATT_SHAPE_BOX,
+                                                .x = edge->side > 0 ? end.x + 4 : end.x - 5 - width,
+                                                .y = end.y - 18,
+                                                .width = width + 1,
+                                                .height = 11,
+                                                .fill = { 0xff, 0xff, 0xff },
+                                                .square = true });
     att_canvas_add(canvas,
                    &(att_canvas_shape){ .kind = ATT_SHAPE_TEXT,
                                         .x = end.x + 5 * edge->side,
@@ -95,7 +103,7 @@ static att_status draw(att_diagram *diagram, att_canvas *canvas)
     for (size_t i = 0; i < diagram->node_count; i++)
         if (!att_diagram_draw_node(&diagram->nodes[i], diagram->arena))
             return ATT_NO_MEMORY;
-    if (!att_diagram_lay_out(diagram))
+    if (!att_diagram_arrange(diagram))
         return diagram->too_large ? ATT_BAD_INPUT : ATT_NO_MEMORY;
     for (size_t i = 0; i < diagram->node_count; i++)
         draw_node(canvas, &diagram->nodes[i]);
@@ -113,7 +121,7 @@ att_status att_sheet_diagram(att_string *out, const att_sheet *sheet, const char
     att_diagram diagram = { .arena = &arena };
     att_canvas canvas = { .arena = &arena };
     att_writer writer = att_writer_on(out);
-    att_status status = att_diagram_build(&diagram, sheet, only, err);
+    att_status status = att_diagram_build(&diagram, sheet, sheet->step_count, only, err);
     if (status == ATT_OK) {
         status = draw(&diagram, &canvas);
         if (status == ATT_BAD_INPUT)

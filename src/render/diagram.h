@@ -6,6 +6,7 @@
  *   diagram_blocks.c  the inside of a box: attention, plain values
  *   diagram_recurrent.c  recurrent cells
  *   diagram_layout.c  layers, order and places, so that no arrow crosses a box
+ *   diagram_fold.c    wide diagrams in rows of the width of a page
  *   diagram.c         drawing, and the public call
  *   diagram_svg.c, diagram_tikz.c  shapes as SVG and as TikZ
  *
@@ -82,7 +83,9 @@ typedef struct att_diagram_port {
 /* A value of the sheet. Its picture is at (0, 0) and is moved to its place. */
 typedef struct att_diagram_node {
     const att_trace_step *step;
-    bool wanted; /* part of the diagram */
+    bool wanted;     /* part of the diagram */
+    bool has_others; /* of a loop: it uses values that are the same in each step */
+    bool repeated;   /* the full box of the value stands elsewhere */
     att_canvas picture;
     int64_t width, height;
     att_diagram_port ports[ATT_DIAGRAM_PORTS];
@@ -113,12 +116,14 @@ typedef struct att_diagram {
     size_t edge_count;
     size_t edge_capacity;
     int64_t width, height;
+    size_t lanes;   /* set by the layout: layers that arrows pass */
     bool too_large; /* set by the layout, which then fails: it would take too long */
 } att_diagram;
 
-/* The boxes and arrows of a sheet; with `only`, those that lead to that value. */
-att_status att_diagram_build(att_diagram *diagram, const att_sheet *sheet, const char *only,
-                             att_error *err);
+/* The boxes and arrows of the first `steps` steps of a sheet; with `only`, those that lead to that
+ * value. */
+att_status att_diagram_build(att_diagram *diagram, const att_sheet *sheet, size_t steps,
+                             const char *only, att_error *err);
 
 /* ---------------------------------------------------------------- the inside of nodes */
 
@@ -127,6 +132,7 @@ typedef enum att_diagram_block {
     ATT_BLOCK_PLAIN,
     ATT_BLOCK_ATTENTION,
     ATT_BLOCK_RECURRENT,
+    ATT_BLOCK_LOOP,
 } att_diagram_block;
 
 att_diagram_block att_diagram_block_of(const att_trace_step *step);
@@ -143,5 +149,8 @@ bool att_diagram_draw_node(att_diagram_node *node, att_arena *arena);
 
 /* Places the nodes and routes the edges. False when memory is out or the diagram is too large. */
 bool att_diagram_lay_out(att_diagram *diagram);
+
+/* The same, folded into rows if it would be wider than a page or too tangled to read. */
+bool att_diagram_arrange(att_diagram *diagram);
 
 #endif

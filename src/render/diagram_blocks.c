@@ -47,7 +47,7 @@ static const struct block_row {
 
 static const struct block_row *row_of(const att_trace_step *step)
 {
-    if (step->formula->kind != ATT_EXPR_CALL || step->part_count == 0)
+    if (!step->formula || step->formula->kind != ATT_EXPR_CALL || step->part_count == 0)
         return NULL;
     for (size_t i = 0; i < ATT_COUNT(blocks); i++)
         if (strcmp(blocks[i].function, step->formula->text) == 0)
@@ -58,6 +58,8 @@ static const struct block_row *row_of(const att_trace_step *step)
 att_diagram_block att_diagram_block_of(const att_trace_step *step)
 {
     const struct block_row *row = row_of(step);
+    if (step->loop)
+        return step->value && step->value->rows > 0 ? ATT_BLOCK_LOOP : ATT_BLOCK_PLAIN;
     return row ? row->block : ATT_BLOCK_PLAIN;
 }
 
@@ -334,7 +336,8 @@ bool att_diagram_draw_attention(att_diagram_node *node, att_arena *arena)
 static bool draw_plain(att_diagram_node *node, att_arena *arena)
 {
     const att_trace_step *step = node->step;
-    bool given = att_expr_is_literal(step->formula) || step->formula->kind == ATT_EXPR_LOAD;
+    bool given = !step->formula || att_expr_is_literal(step->formula) ||
+                 step->formula->kind == ATT_EXPR_LOAD;
     const char *formula = given ? NULL : att_card_formula(arena, step->formula);
     if (!given && !formula)
         return false;
@@ -355,13 +358,29 @@ static bool draw_plain(att_diagram_node *node, att_arena *arena)
     return !node->picture.failed;
 }
 
+/* The name of a value whose full box stands elsewhere. */
+static bool draw_repeated(att_diagram_node *node)
+{
+    att_card c = { .title = node->step->name, .color = ATT_CARD_GIVEN, .dashed = true };
+    att_card_measure(&c);
+    node->width = c.width;
+    node->height = c.height;
+    node->out_x = c.width / 2;
+    node->out_y = c.height;
+    att_card_draw(&node->picture, &c);
+    return !node->picture.failed;
+}
+
 bool att_diagram_draw_node(att_diagram_node *node, att_arena *arena)
 {
     node->picture.arena = arena;
+    if (node->repeated)
+        return draw_repeated(node);
     switch (att_diagram_block_of(node->step)) {
     case ATT_BLOCK_ATTENTION:
         return att_diagram_draw_attention(node, arena);
     case ATT_BLOCK_RECURRENT:
+    case ATT_BLOCK_LOOP:
         return att_diagram_draw_recurrent(node, arena);
     case ATT_BLOCK_PLAIN:
         break;

@@ -120,7 +120,8 @@ void att_card_draw(att_canvas *canvas, const att_card *c)
                                                 .width = c->width,
                                                 .height = c->height,
                                                 .fill = colors[c->color].fill,
-                                                .stroke = colors[c->color].stroke });
+                                                .stroke = colors[c->color].stroke,
+                                                .dashed = c->dashed });
     att_canvas_text(canvas, middle, y, ATT_CARD_TITLE, true, ink, c->title);
     if (c->note && c->note[0])
         att_canvas_text(canvas, middle, y += ATT_CARD_LINE, ATT_CARD_SMALL, false, gray, c->note);

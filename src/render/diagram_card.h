@@ -29,6 +29,7 @@ typedef struct att_card {
     const char *title;         /* NULL: there is no card */
     const char *note;          /* or NULL, or empty */
     const att_matrix *numbers; /* NULL, or too large: not shown */
+    bool dashed;               /* its border */
     bool heat;                 /* cells colored from 0 to 1 */
     bool broken;               /* memory was out when it was made: drawing it fails */
     att_card_color color;
@@ -71,6 +72,9 @@ enum {
     ATT_ATTENTION_PORTS
 };
 enum { ATT_PORT_STATE, ATT_PORT_INPUT, ATT_PORT_WEIGHTS };
+
+/* The assignment to this name before `step` in the same loop, or NULL. */
+const att_trace_step *att_diagram_loop_source(const att_trace_step *step, const char *name);
 
 /* The option of a call, or NULL. */
 const att_expr *att_diagram_option(const att_expr *call, const char *name);

@@ -1,9 +1,10 @@
 /* The boxes and arrows of a sheet: a box for each value, an arrow from each name that its formula
  * uses. */
-#include "render/diagram.h"
+#include "render/diagram_card.h"
 
 #include "base/minmax.h"
 #include "sheet/function.h"
+#include "sheet/own.h"
 #include "sheet/symbol_table.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@ enum { MAX_NODES = 300 };
 
 struct builder {
     att_diagram *diagram;
+    const att_sheet *sheet;
     att_symbol_table names; /* name → node, in `step` */
     bool failed;
 };
@@ -50,9 +52,41 @@ static const char *part_of(const att_expr *node, const char **name)
     return node->text;
 }
 
+static const att_own_function *find_function(const att_sheet *sheet, const char *name)
+{
+    for (size_t i = 0; i < sheet->step_count; i++)
+        if (sheet->steps[i].function && strcmp(sheet->steps[i].function->name, name) == 0)
+            return sheet->steps[i].function;
+    return NULL;
+}
+
+static void add_names(struct builder *b, size_t to, size_t port, const att_expr *node);
+
+/* What the body of an own function uses besides its parameters. */
+static void add_body(struct builder *b, size_t to, size_t port, const att_own_function *own,
+                     const att_expr *node)
+{
+    bool parameter = false;
+    for (size_t i = 0; node->kind == ATT_EXPR_NAME && i < own->count; i++)
+        parameter = parameter || strcmp(own->parameters[i], node->text) == 0;
+    if (node->kind == ATT_EXPR_NAME && !parameter)
+        add_names(b, to, port, node);
+    const att_own_function *callee =
+        node->kind == ATT_EXPR_CALL ? find_function(b->sheet, node->text) : NULL;
+    if (callee && callee != own)
+        add_body(b, to, port, callee, callee->body);
+    for (size_t i = 0; i < node->children; i++)
+        if (node->child[i])
+            add_body(b, to, port, own, node->child[i]);
+}
+
 static void add_names(struct builder *b, size_t to, size_t port, const att_expr *node)
 {
     const char *name = NULL;
+    const att_own_function *own =
+        node->kind == ATT_EXPR_CALL ? find_function(b->sheet, node->text) : NULL;
+    if (own)
+        add_body(b, to, port, own, own->body);
     if (node->kind == ATT_EXPR_NAME)
         add_edge(b, to, port, node->text, NULL);
     if (node->kind == ATT_EXPR_FIELD) {
@@ -88,6 +122,26 @@ static void add_call(struct builder *b, size_t to, const att_expr *call)
     }
 }
 
+/* The arrows into a loop: what it runs over, the value of the step before, and all others. */
+static void add_loop(struct builder *b, size_t to, const att_trace_step *step, const att_expr *node)
+{
+    const char *name = node->kind == ATT_EXPR_NAME ? node->text : NULL;
+    if (name && strcmp(name, step->loop->variable) == 0)
+        add_names(b, to, ATT_PORT_INPUT, step->loop->over);
+    else if (name && strcmp(name, step->name) == 0)
+        add_edge(b, to, ATT_PORT_STATE, name, NULL);
+    else if (name)
+        add_edge(b, to, att_diagram_loop_source(step, name) ? ATT_PORT_INPUT : ATT_PORT_WEIGHTS,
+                 name, NULL);
+    const att_own_function *own =
+        node->kind == ATT_EXPR_CALL ? find_function(b->sheet, node->text) : NULL;
+    if (own)
+        add_body(b, to, ATT_PORT_WEIGHTS, own, own->body);
+    for (size_t i = 0; i < node->children && node->kind != ATT_EXPR_LOAD; i++)
+        if (node->child[i])
+            add_loop(b, to, step, node->child[i]);
+}
+
 static void add_step(struct builder *b, const att_trace_step *step)
 {
     att_diagram *d = b->diagram;
@@ -101,9 +155,17 @@ static void add_step(struct builder *b, const att_trace_step *step)
     d->nodes = nodes;
     size_t index = d->node_count++;
     d->nodes[index] = (att_diagram_node){ .step = step };
-    if (att_diagram_block_of(step) == ATT_BLOCK_PLAIN)
+    att_diagram_block block = att_diagram_block_of(step);
+    if (block == ATT_BLOCK_PLAIN && step->formula)
         add_names(b, index, 0, step->formula);
-    else
+    if (step->loop && block == ATT_BLOCK_PLAIN)
+        add_names(b, index, 0, step->loop->over);
+    if (block == ATT_BLOCK_LOOP)
+        add_loop(b, index, step, step->formula);
+    for (size_t i = d->edge_count; i > 0 && d->edges[i - 1].to == index; i--)
+        d->nodes[index].has_others =
+            d->nodes[index].has_others || d->edges[i - 1].port == ATT_PORT_WEIGHTS;
+    if (block == ATT_BLOCK_ATTENTION || block == ATT_BLOCK_RECURRENT)
         add_call(b, index, step->formula);
     if (!att_symbol_table_set(&b->names, d->arena, step->name, &none, index))
         b->failed = true;
@@ -182,12 +244,13 @@ static att_status select_nodes(struct builder *b, const char *sheet, const char 
     return ATT_OK;
 }
 
-att_status att_diagram_build(att_diagram *diagram, const att_sheet *sheet, const char *only,
-                             att_error *err)
+att_status att_diagram_build(att_diagram *diagram, const att_sheet *sheet, size_t steps,
+                             const char *only, att_error *err)
 {
-    struct builder b = { .diagram = diagram };
-    for (size_t i = 0; i < sheet->step_count && !b.failed; i++)
-        if (sheet->steps[i].kind == ATT_STEP_VALUE && sheet->steps[i].name)
+    struct builder b = { .diagram = diagram, .sheet = sheet };
+    for (size_t i = 0; i < steps && !b.failed; i++)
+        if (sheet->steps[i].kind == ATT_STEP_VALUE && sheet->steps[i].name &&
+            !sheet->steps[i].function)
             add_step(&b, &sheet->steps[i]);
     if (b.failed)
         return att_fail_memory(err);

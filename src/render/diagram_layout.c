@@ -75,6 +75,7 @@ static bool make_items(struct layout *l)
     size_t count = d->node_count;
     for (size_t i = 0; i < d->edge_count; i++)
         count += (size_t)(d->nodes[d->edges[i].to].layer - d->nodes[d->edges[i].from].layer - 1);
+    d->lanes = count - d->node_count;
     d->too_large = count > MAX_ITEMS || d->edge_count > MAX_ITEMS;
     if (d->too_large)
         return false;

@@ -98,7 +98,7 @@ static void draw_edge(att_canvas *canvas, const att_diagram_edge *edge)
                                         .text = edge->part });
 }
 
-static att_status draw(att_diagram *diagram, att_canvas *canvas)
+att_status att_diagram_draw(att_diagram *diagram, att_canvas *canvas)
 {
     for (size_t i = 0; i < diagram->node_count; i++)
         if (!att_diagram_draw_node(&diagram->nodes[i], diagram->arena))
@@ -123,15 +123,16 @@ att_status att_sheet_diagram(att_string *out, const att_sheet *sheet, const char
     att_writer writer = att_writer_on(out);
     att_status status = att_diagram_build(&diagram, sheet, sheet->step_count, only, err);
     if (status == ATT_OK) {
-        status = draw(&diagram, &canvas);
+        status = att_diagram_draw(&diagram, &canvas);
         if (status == ATT_BAD_INPUT)
             att_fail(err, status, sheet->name,
                      "too many values and arrows for a diagram: choose a value");
         else
             writer.status = status;
-        if (status == ATT_OK && format == ATT_FORMAT_SVG)
-            att_canvas_svg(&writer, &canvas, diagram.width, diagram.height, sheet->name);
-        else if (status == ATT_OK)
+        if (status == ATT_OK && format == ATT_FORMAT_SVG) {
+            att_put(&writer, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+            att_canvas_svg(&writer, &canvas, diagram.width, diagram.height, sheet->name, "diagram");
+        } else if (status == ATT_OK)
             att_canvas_tikz(&writer, &canvas, diagram.width, diagram.height);
         if (status != ATT_BAD_INPUT)
             status = att_writer_finish(&writer, err);

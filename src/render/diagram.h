@@ -66,9 +66,14 @@ void att_canvas_text(att_canvas *canvas, int64_t x, int64_t y, int size, bool bo
 /* The estimated width of a text in pixels. */
 int64_t att_diagram_text_width(const char *text, int size);
 
+/* An SVG element; `id` stands before the ids in it, since a page may have several. */
 void att_canvas_svg(att_writer *out, const att_canvas *canvas, int64_t width, int64_t height,
-                    const char *title);
+                    const char *title, const char *id);
+
+/* A LaTeX document with one TikZ picture; the picture alone, from y = `top` to `foot`. */
 void att_canvas_tikz(att_writer *out, const att_canvas *canvas, int64_t width, int64_t height);
+void att_canvas_tikz_picture(att_writer *out, const att_canvas *canvas, int64_t width, int64_t top,
+                             int64_t foot);
 
 /* ---------------------------------------------------------------- graph */
 
@@ -116,6 +121,8 @@ typedef struct att_diagram {
     size_t edge_count;
     size_t edge_capacity;
     int64_t width, height;
+    const int64_t *rows; /* y of each row of a folded diagram */
+    size_t row_count;
     size_t lanes;   /* set by the layout: layers that arrows pass */
     bool too_large; /* set by the layout, which then fails: it would take too long */
 } att_diagram;
@@ -149,6 +156,9 @@ bool att_diagram_draw_node(att_diagram_node *node, att_arena *arena);
 
 /* Places the nodes and routes the edges. False when memory is out or the diagram is too large. */
 bool att_diagram_lay_out(att_diagram *diagram);
+
+/* Draws the nodes, arranges them and draws everything. ATT_BAD_INPUT: it is too large. */
+att_status att_diagram_draw(att_diagram *diagram, att_canvas *canvas);
 
 /* The same, folded into rows if it would be wider than a page or too tangled to read. */
 bool att_diagram_arrange(att_diagram *diagram);

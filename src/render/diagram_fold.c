@@ -25,6 +25,8 @@ struct folding {
     size_t *place;            /* [node] in its part */
     att_diagram *parts;
     size_t part_count;
+    const int64_t *rows; /* y of each row */
+    size_t row_count;
 };
 
 /* ---- Parts */
@@ -252,7 +254,12 @@ static bool place_parts(struct folding *f, int64_t *width, int64_t *height)
         *width = att_max_i64(*width, rows[r].width);
         *height = att_max_i64(*height, rows[r].y + rows[r].height);
     }
-    return rows != NULL;
+    int64_t *tops = att_arena_alloc(f->whole->arena, count + 1, sizeof *tops);
+    for (size_t r = 0; rows && tops && r < count; r++)
+        tops[r] = rows[r].y;
+    f->rows = tops;
+    f->row_count = count;
+    return rows && tops;
 }
 
 /* All parts as one diagram. */
@@ -269,6 +276,8 @@ static bool join_parts(struct folding *f, att_diagram *out)
         return false;
     if (!place_parts(f, &out->width, &out->height))
         return false;
+    out->rows = f->rows;
+    out->row_count = f->row_count;
     out->node_count = out->edge_count = 0;
     for (size_t i = 0; i < f->part_count; i++) {
         for (size_t n = 0; n < f->parts[i].node_count; n++)
@@ -302,6 +311,9 @@ static bool fold(const att_diagram *whole, att_diagram *out)
 
 bool att_diagram_arrange(att_diagram *diagram)
 {
+    static const int64_t one_row[] = { 0 };
+    diagram->rows = one_row;
+    diagram->row_count = 1;
     const att_diagram before = *diagram;
     att_diagram_node *nodes = att_arena_alloc(diagram->arena, diagram->node_count, sizeof *nodes);
     att_diagram_edge *edges =

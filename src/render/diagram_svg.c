@@ -9,8 +9,9 @@ static const char *const anchors[] = {
     [ATT_TEXT_MIDDLE] = "middle", [ATT_TEXT_START] = "start", [ATT_TEXT_END] = "end"
 };
 
-static void put_box(att_writer *out, const att_canvas_shape *s)
+static void put_box(att_writer *out, const att_canvas_shape *s, const char *id)
 {
+    (void)id;
     att_putf(out,
              "<rect x=\"%" PRId64 "\" y=\"%" PRId64 "\" width=\"%" PRId64 "\" height=\"%" PRId64
              "\" fill=\"",
@@ -23,8 +24,9 @@ static void put_box(att_writer *out, const att_canvas_shape *s)
     att_put(out, s->dashed ? "\" stroke-dasharray=\"6 4\"/>\n" : "\"/>\n");
 }
 
-static void put_text(att_writer *out, const att_canvas_shape *s)
+static void put_text(att_writer *out, const att_canvas_shape *s, const char *id)
 {
+    (void)id;
     att_putf(out,
              "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\" font-size=\"%d\" text-anchor=\"%s\"%s "
              "fill=\"",
@@ -36,7 +38,7 @@ static void put_text(att_writer *out, const att_canvas_shape *s)
 }
 
 /* A curve leaves and arrives vertically, so that it stays between the layers. */
-static void put_line(att_writer *out, const att_canvas_shape *s)
+static void put_line(att_writer *out, const att_canvas_shape *s, const char *id)
 {
     att_putf(out, "<path d=\"M%" PRId64 " %" PRId64, s->points[0].x, s->points[0].y);
     for (size_t i = 1; i < s->point_count; i++) {
@@ -50,23 +52,23 @@ static void put_line(att_writer *out, const att_canvas_shape *s)
     }
     att_putf(out,
              "\" fill=\"none\" stroke=\"#4a5260\" stroke-width=\"1.3\" "
-             "marker-end=\"url(#arrow)\"%s/>\n",
-             s->dashed ? " stroke-dasharray=\"4 3\"" : "");
+             "marker-end=\"url(#%s-arrow)\"%s/>\n",
+             id, s->dashed ? " stroke-dasharray=\"4 3\"" : "");
 }
 
 void att_canvas_svg(att_writer *out, const att_canvas *canvas, int64_t width, int64_t height,
-                    const char *title)
+                    const char *title, const char *id)
 {
-    static void (*const writers[])(att_writer * out, const att_canvas_shape *s) = {
+    static void (*const writers[])(att_writer * out, const att_canvas_shape *s, const char *id) = {
         [ATT_SHAPE_BOX] = put_box, [ATT_SHAPE_TEXT] = put_text, [ATT_SHAPE_LINE] = put_line
     };
-    att_put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     att_put_svg_begin(out, width, height, title);
-    att_put(out,
-            "<defs><marker id=\"arrow\" viewBox=\"0 0 8 8\" refX=\"7.5\" refY=\"4\" "
-            "markerWidth=\"8\" markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" "
-            "orient=\"auto\"><path d=\"M0 0.8L8 4L0 7.2z\" fill=\"#4a5260\"/></marker></defs>\n");
+    att_putf(out,
+             "<defs><marker id=\"%s-arrow\" viewBox=\"0 0 8 8\" refX=\"7.5\" refY=\"4\" "
+             "markerWidth=\"8\" markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" "
+             "orient=\"auto\"><path d=\"M0 0.8L8 4L0 7.2z\" fill=\"#4a5260\"/></marker></defs>\n",
+             id);
     for (size_t i = 0; i < canvas->count; i++)
-        writers[canvas->shapes[i].kind](out, &canvas->shapes[i]);
+        writers[canvas->shapes[i].kind](out, &canvas->shapes[i], id);
     att_put(out, "</svg>\n");
 }

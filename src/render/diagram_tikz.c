@@ -53,11 +53,24 @@ static void put_line(att_writer *out, const att_canvas_shape *s)
     att_put(out, ";\n");
 }
 
-void att_canvas_tikz(att_writer *out, const att_canvas *canvas, int64_t width, int64_t height)
+void att_canvas_tikz_picture(att_writer *out, const att_canvas *canvas, int64_t width, int64_t top,
+                             int64_t foot)
 {
     static void (*const writers[])(att_writer * out, const att_canvas_shape *s) = {
         [ATT_SHAPE_BOX] = put_box, [ATT_SHAPE_TEXT] = put_text, [ATT_SHAPE_LINE] = put_line
     };
+    att_put(out, "\\begin{tikzpicture}[x=1pt,y=-1pt,arrow/.style={-{Stealth[length=6pt]},"
+                 "line width=0.8pt,draw=black!70}]\n");
+    att_putf(out,
+             "\\path[use as bounding box] (0,%" PRId64 ") rectangle (%" PRId64 ",%" PRId64 ");\n",
+             top, width, foot);
+    for (size_t i = 0; i < canvas->count; i++)
+        writers[canvas->shapes[i].kind](out, &canvas->shapes[i]);
+    att_put(out, "\\end{tikzpicture}");
+}
+
+void att_canvas_tikz(att_writer *out, const att_canvas *canvas, int64_t width, int64_t height)
+{
     att_putf(out,
              "\\documentclass{article}\n\\usepackage{iftex}\n"
              "\\ifpdftex\\usepackage[utf8]{inputenc}\\usepackage[T1]{fontenc}\\fi\n"
@@ -66,12 +79,7 @@ void att_canvas_tikz(att_writer *out, const att_canvas *canvas, int64_t width, i
              "\\usepackage{amsmath,textcomp,tikz}\n\\usetikzlibrary{arrows.meta}\n",
              width + 2, height + 2);
     att_put(out, "\\providecommand{\\attendother}[4]{\\ifpdftex\\texttt{#1}\\else #2\\fi}\n"
-                 "\\pagestyle{empty}\n\\begin{document}\n\\noindent\n"
-                 "\\begin{tikzpicture}[x=1pt,y=-1pt,arrow/.style={-{Stealth[length=6pt]},"
-                 "line width=0.8pt,draw=black!70}]\n");
-    att_putf(out, "\\path[use as bounding box] (0,0) rectangle (%" PRId64 ",%" PRId64 ");\n", width,
-             height);
-    for (size_t i = 0; i < canvas->count; i++)
-        writers[canvas->shapes[i].kind](out, &canvas->shapes[i]);
-    att_put(out, "\\end{tikzpicture}\n\\end{document}\n");
+                 "\\pagestyle{empty}\n\\begin{document}\n\\noindent\n");
+    att_canvas_tikz_picture(out, canvas, width, 0, height);
+    att_put(out, "\n\\end{document}\n");
 }

@@ -440,6 +440,7 @@ static void (*const writers[])(att_exporter *exporter, const att_trace_step *ste
     [ATT_STEP_VALUE] = put_value,     [ATT_STEP_CHECK] = put_check,
     [ATT_STEP_ERROR] = put_error,     [ATT_STEP_PLOT] = put_plot,
     [ATT_STEP_ASK] = put_ask,         [ATT_STEP_GRADIENT] = att_export_gradient,
+    [ATT_STEP_DIAGRAM] = put_plot,
 };
 
 static void put_steps(att_exporter *exporter)

@@ -131,6 +131,8 @@ typedef enum att_step_kind {
     ATT_STEP_ASK,     /* `ask` */
     ATT_STEP_GRADIENT, /* the gradient of `formula`: `parts` from the result to the inputs; `text`
                           is a sentence */
+    ATT_STEP_DIAGRAM,  /* of the values before it, or of what leads to `name`; `text`: the title, or
+                          NULL */
 } att_step_kind;
 
 typedef struct att_trace_step {

@@ -341,8 +341,8 @@ static bool draw_plain(att_diagram_node *node, att_arena *arena)
     const char *formula = given ? NULL : att_card_formula(arena, step->formula);
     if (!given && !formula)
         return false;
-    const char *list = att_arena_printf(arena, "%zu matrices", step->part_count);
-    const char *note = step->value ? att_card_note(arena, formula, step->value) : list;
+    const char *note = step->value ? att_card_note(arena, formula, step->value)
+                                   : att_arena_printf(arena, "%zu matrices", step->part_count);
     att_card c = { .title = step->name,
                    .note = note,
                    .broken = !note,

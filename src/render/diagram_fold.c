@@ -14,8 +14,10 @@
 enum {
     PAGE_WIDTH = 1120, /* pixels: A4 across at 96 per inch */
     PART_GAP = 10,     /* besides the margins of the parts */
-    MAX_CUTS = 60,     /* a layout for each */
+    MAX_CUTS = 100,    /* a layout for each */
 };
+
+static const double max_effort = 5e7; /* about a second */
 
 struct folding {
     const att_diagram *whole; /* its nodes and edges, before their layout */
@@ -25,6 +27,7 @@ struct folding {
     size_t *place;            /* [node] in its part */
     att_diagram *parts;
     size_t part_count;
+    double effort;       /* of all layouts: squares of boxes and lanes */
     const int64_t *rows; /* y of each row */
     size_t row_count;
 };
@@ -140,9 +143,17 @@ static bool lay_out_parts(struct folding *f)
 {
     find_parts(f);
     f->parts = att_arena_alloc(f->whole->arena, f->part_count, sizeof *f->parts);
-    for (size_t i = 0; f->parts && i < f->part_count; i++)
-        if (!make_part(f, i, &f->parts[i]) || !att_diagram_lay_out(&f->parts[i]))
+    for (size_t i = 0; f->parts && i < f->part_count; i++) {
+        att_diagram *part = &f->parts[i];
+        if (!make_part(f, i, part))
             return false;
+        bool done = att_diagram_lay_out(part);
+        if (!done && !part->too_large)
+            return false;
+        part->width = done ? part->width : INT64_MAX;
+        f->effort +=
+            (double)(part->lanes + part->node_count) * (double)(part->lanes + part->node_count);
+    }
     return f->parts != NULL;
 }
 
@@ -280,10 +291,15 @@ static bool join_parts(struct folding *f, att_diagram *out)
     out->row_count = f->row_count;
     out->node_count = out->edge_count = 0;
     for (size_t i = 0; i < f->part_count; i++) {
+        size_t first = out->node_count;
         for (size_t n = 0; n < f->parts[i].node_count; n++)
             out->nodes[out->node_count++] = f->parts[i].nodes[n];
-        for (size_t e = 0; e < f->parts[i].edge_count; e++)
-            out->edges[out->edge_count++] = f->parts[i].edges[e];
+        for (size_t e = 0; e < f->parts[i].edge_count; e++) {
+            att_diagram_edge *edge = &out->edges[out->edge_count++];
+            *edge = f->parts[i].edges[e];
+            edge->from += first;
+            edge->to += first;
+        }
     }
     return true;
 }
@@ -302,11 +318,11 @@ static bool fold(const att_diagram *whole, att_diagram *out)
     f.place = f.part + whole->node_count;
     cut_given(&f);
     bool done = lay_out_parts(&f);
-    for (int cuts = 0; done && cuts < MAX_CUTS && cut_wide(&f); cuts++)
+    for (int cuts = 0; done && cuts < MAX_CUTS && f.effort < max_effort && cut_wide(&f); cuts++)
         done = lay_out_parts(&f);
-    for (size_t i = 0; !done && f.parts && i < f.part_count; i++)
+    for (size_t i = 0; done && i < f.part_count; i++)
         out->too_large = out->too_large || f.parts[i].too_large;
-    return done && join_parts(&f, out);
+    return done && !out->too_large && join_parts(&f, out);
 }
 
 bool att_diagram_arrange(att_diagram *diagram)

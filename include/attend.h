@@ -506,6 +506,19 @@ ATT_API att_status att_sheet_render(att_string *out, const att_sheet *sheet,
 ATT_API att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, size_t count,
                                      const att_render_options *options, att_error *err);
 
+/* Appends a Python program that computes the same in double precision, with NumPy or PyTorch alone,
+ * and asserts the same claims. Files that the sheet reads are searched in the folder of the
+ * program, or in the folder that is its first argument. */
+typedef enum att_export_language { ATT_EXPORT_NUMPY, ATT_EXPORT_PYTORCH } att_export_language;
+ATT_API att_status att_sheet_export(att_string *out, const att_sheet *sheet,
+                                    att_export_language language, att_error *err);
+
+/* Appends a diagram of the sheet: a box for each value, arrows from the values that it is computed
+ * from; attention and recurrent cells are drawn from the inside. `only`: what leads to this value;
+ * NULL: all. SVG, or LaTeX: a document with a TikZ picture. */
+ATT_API att_status att_sheet_diagram(att_string *out, const att_sheet *sheet, const char *only,
+                                     att_format format, att_error *err);
+
 /* An attention map: one panel per head, queries down, keys across. Text, SVG, HTML and JSON; in SVG
  * each cell is a rect that carries its query, key and value, except where `flat` is set. */
 typedef struct att_map {

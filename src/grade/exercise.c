@@ -120,14 +120,15 @@ static bool is_stated(const att_trace_step *step)
 }
 
 /* The steps of the question paper: prose, what is given, the formulas of what is computed without
- * its numbers, and the asks. Checks and plots would give numbers away. */
+ * its numbers, and the asks. Checks, plots, gradients and diagrams would give numbers away. */
 static void hide_values(att_sheet *sheet)
 {
     size_t kept = 0;
     for (size_t i = 0; i < sheet->step_count; i++) {
         att_trace_step step = sheet->steps[i];
         if (step.kind == ATT_STEP_CHECK || step.kind == ATT_STEP_ERROR ||
-            step.kind == ATT_STEP_PLOT || (step.kind == ATT_STEP_VALUE && !step.name))
+            step.kind == ATT_STEP_PLOT || step.kind == ATT_STEP_GRADIENT ||
+            step.kind == ATT_STEP_DIAGRAM || (step.kind == ATT_STEP_VALUE && !step.name))
             continue;
         if (step.kind == ATT_STEP_VALUE && !is_stated(&step)) {
             step.value = NULL;

@@ -9,7 +9,7 @@
 #include "sheet/rounding.h"
 #include "sheet/trace.h"
 
-enum { ATT_STEP_KINDS = ATT_STEP_GRADIENT + 1 };
+enum { ATT_STEP_KINDS = ATT_STEP_DIAGRAM + 1 };
 
 typedef struct att_page {
     att_writer *out;

@@ -5,6 +5,7 @@
 #include "render/formula.h"
 #include "render/html_page.h"
 #include "render/matrix.h"
+#include "render/diagram_page.h"
 #include "render/page.h"
 #include "render/prose.h"
 #include "render/view.h"
@@ -366,6 +367,20 @@ static void html_plot(att_page *page, const att_trace_step *step)
     att_put(page->out, "</section>\n");
 }
 
+static void html_diagram(att_page *page, const att_trace_step *step)
+{
+    char id[64];
+    snprintf(id, sizeof id, "s%zu-%zu-diagram", page->sheet_number, page->step_number);
+    open_step(page, step, "step");
+    att_put(page->out, "<figure>\n<figcaption>");
+    att_put_xml(page->out, att_diagram_title(page, step));
+    att_put(page->out, "</figcaption>\n");
+    att_diagram_put_svg(page, step, id);
+    att_put(page->out, "</figure>\n");
+    put_comment(page, step);
+    att_put(page->out, "</section>\n");
+}
+
 static void html_ask(att_page *page, const att_trace_step *step)
 {
     const att_ask *ask = step->ask;
@@ -423,7 +438,8 @@ const att_format_spec att_format_html = {
               [ATT_STEP_ERROR] = html_error,
               [ATT_STEP_PLOT] = html_plot,
               [ATT_STEP_ASK] = html_ask,
-              [ATT_STEP_GRADIENT] = html_gradient },
+              [ATT_STEP_GRADIENT] = html_gradient,
+              [ATT_STEP_DIAGRAM] = html_diagram },
     .head = html_head,
     .part = html_part,
     .calculation = html_calculation,

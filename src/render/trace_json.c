@@ -3,12 +3,13 @@
  *
  *   { "attend": version, "schema": 2, "sheets": [ { "name", "checks", "failures", "steps": [
  *       { "kind": "heading" | "prose" | "value" | "check" | "error" | "plot" | "ask" |
- *         "gradient", "line", … } ] } ] }
+ *         "gradient" | "diagram", "line", … } ] } ] }
  *
  * A matrix is { "rows", "cols", "data": [[…], …] }, with "allowed" (0 where masked), "row_labels"
  * and "col_labels" if it has them. If the options select one row, "row" is its number in `data`. */
 #include "base/minmax.h"
 #include "render/formula.h"
+#include "render/diagram_page.h"
 #include "render/page.h"
 #include "render/view.h"
 
@@ -380,6 +381,15 @@ static void json_plot(att_page *page, const att_trace_step *step)
     att_put(page->out, "]}}");
 }
 
+static void json_diagram(att_page *page, const att_trace_step *step)
+{
+    open_step(page, step, "diagram");
+    put_string(page, "name", step->name);
+    put_string(page, "title", step->text);
+    att_diagram_put_json(page, step);
+    att_put(page->out, "}");
+}
+
 static void json_ask(att_page *page, const att_trace_step *step)
 {
     const att_ask *ask = step->ask;
@@ -434,7 +444,8 @@ const att_format_spec att_format_json = {
               [ATT_STEP_ERROR] = json_error,
               [ATT_STEP_PLOT] = json_plot,
               [ATT_STEP_ASK] = json_ask,
-              [ATT_STEP_GRADIENT] = json_gradient },
+              [ATT_STEP_GRADIENT] = json_gradient,
+              [ATT_STEP_DIAGRAM] = json_diagram },
     .end_sheet = json_end_sheet,
     .end = json_end,
 };

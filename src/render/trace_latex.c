@@ -5,6 +5,7 @@
 #include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
+#include "render/diagram_page.h"
 #include "render/page.h"
 #include "render/prose.h"
 #include "render/view.h"
@@ -85,6 +86,8 @@ static void put_tex(att_page *page, const char *text)
 static void latex_begin(att_page *page)
 {
     att_put(page->out, preamble);
+    if (att_page_has_diagram(page))
+        att_put(page->out, "\\usepackage{tikz}\n\\usetikzlibrary{arrows.meta}\n");
     att_put(page->out, "\\begin{document}\n\\raggedbottom\n");
 }
 
@@ -439,6 +442,16 @@ static void latex_plot(att_page *page, const att_trace_step *step)
     put_comment(page, step);
 }
 
+static void latex_diagram(att_page *page, const att_trace_step *step)
+{
+    att_put(page->out, "\n\\attendcaption{\\textbf{");
+    put_tex(page, att_diagram_title(page, step));
+    att_put(page->out, "}}\n");
+    att_diagram_put_tikz(page, step);
+    att_put(page->out, step->comment ? "\n" : "");
+    put_comment(page, step);
+}
+
 static void latex_ask(att_page *page, const att_trace_step *step)
 {
     const att_ask *ask = step->ask;
@@ -504,7 +517,8 @@ const att_format_spec att_format_latex = {
               [ATT_STEP_ERROR] = latex_error,
               [ATT_STEP_PLOT] = latex_plot,
               [ATT_STEP_ASK] = latex_ask,
-              [ATT_STEP_GRADIENT] = latex_gradient },
+              [ATT_STEP_GRADIENT] = latex_gradient,
+              [ATT_STEP_DIAGRAM] = latex_diagram },
     .head = latex_head,
     .part = latex_part,
     .calculation = latex_calculation,

@@ -4,6 +4,7 @@
 #include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
+#include "render/diagram_page.h"
 #include "render/page.h"
 #include "render/prose.h"
 #include "render/view.h"
@@ -313,6 +314,15 @@ static void md_plot(att_page *page, const att_trace_step *step)
     put_comment(page, step, "");
 }
 
+static void md_diagram(att_page *page, const att_trace_step *step)
+{
+    att_put(page->out, "\n**");
+    put_escaped(page->out, att_diagram_title(page, step));
+    att_put(page->out, "**\n\n");
+    att_diagram_put_mermaid(page, step);
+    put_comment(page, step, "");
+}
+
 static void md_ask(att_page *page, const att_trace_step *step)
 {
     const att_ask *ask = step->ask;
@@ -372,7 +382,8 @@ const att_format_spec att_format_markdown = {
               [ATT_STEP_ERROR] = md_error,
               [ATT_STEP_PLOT] = md_plot,
               [ATT_STEP_ASK] = md_ask,
-              [ATT_STEP_GRADIENT] = md_gradient },
+              [ATT_STEP_GRADIENT] = md_gradient,
+              [ATT_STEP_DIAGRAM] = md_diagram },
     .head = md_head,
     .part = md_part,
     .calculation = md_calculation,

@@ -4,6 +4,7 @@
 #include "render/ask.h"
 #include "render/formula.h"
 #include "render/matrix.h"
+#include "render/diagram_page.h"
 #include "render/page.h"
 #include "render/prose.h"
 #include "text/display_width.h"
@@ -471,6 +472,13 @@ static void text_plot(att_page *page, const att_trace_step *step)
     put_comment(page, step, MAP_INDENT);
 }
 
+static void text_diagram(att_page *page, const att_trace_step *step)
+{
+    put_blank(page);
+    att_diagram_put_text(page, step, MAP_INDENT);
+    put_comment(page, step, MAP_INDENT);
+}
+
 /* The blanks of an answer, behind or below its name. */
 static void put_blanks(att_page *page, const att_ask *ask, int indent)
 {
@@ -554,7 +562,8 @@ const att_format_spec att_format_text = {
               [ATT_STEP_ERROR] = text_error,
               [ATT_STEP_PLOT] = text_plot,
               [ATT_STEP_ASK] = text_ask,
-              [ATT_STEP_GRADIENT] = text_gradient },
+              [ATT_STEP_GRADIENT] = text_gradient,
+              [ATT_STEP_DIAGRAM] = text_diagram },
     .head = text_head,
     .part = text_part,
     .calculation = text_calculation,

@@ -108,6 +108,7 @@ static att_status compare_arrays(struct comparison *c, const struct item *item,
     *check = (att_check){ .left = c->node,
                           .file = c->file,
                           .array = c->key,
+                          .load = c->load,
                           .actual = item->value,
                           .expected = expected,
                           .part = item->name };

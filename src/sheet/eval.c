@@ -278,6 +278,19 @@ static eval_function *const evaluators[] = {
     [ATT_EXPR_LOAD] = att_eval_load,     [ATT_EXPR_INDEXED] = eval_out_of_place,
 };
 
+/* Keeps what the node was, for those who write the sheet in another language (render/export.h).
+ * Nodes are not constant until the sheet is run. */
+static void note_value(att_expr *node, const att_matrix *value)
+{
+    att_expr_shape shape = !value                                 ? ATT_SHAPE_LIST
+                           : value->rows == 1 && value->cols == 1 ? ATT_SHAPE_NUMBER
+                           : value->rows == 1                     ? ATT_SHAPE_ROW
+                                                                  : ATT_SHAPE_MATRIX;
+    bool changed = node->shape != ATT_SHAPE_UNKNOWN && node->shape != shape;
+    node->shape = changed ? ATT_SHAPE_MIXED : shape;
+    node->matrix = value;
+}
+
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)
 {
     att_status status = evaluators[node->kind](scope, node, out);
@@ -287,6 +300,8 @@ att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out
             set_matrix(scope, att_rounding_copy(scope->arena, scope->rounding, out->matrix), out);
     if (status == ATT_OK && scope->derivation)
         status = att_derivation_note(scope, node, out);
+    if (status == ATT_OK)
+        note_value((att_expr *)node, out->matrix);
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
     scope->arena->limit_reached = false;

@@ -141,7 +141,8 @@ static att_status check_names(const att_scope *scope, const att_expr *node)
     att_value ignored;
     const att_function *function =
         node->kind == ATT_EXPR_CALL ? att_function_find(node->text) : NULL;
-    if (node->kind == ATT_EXPR_NAME || (node->kind == ATT_EXPR_CALL && !function))
+    bool own = node->kind == ATT_EXPR_CALL && att_own_function_find(scope->functions, node->text);
+    if (node->kind == ATT_EXPR_NAME || (node->kind == ATT_EXPR_CALL && !function && !own))
         return att_eval(scope, node, &ignored);
     for (size_t i = 0; i < node->children; i++) {
         const att_expr *child = node->child[i];

@@ -49,12 +49,24 @@ typedef enum att_expr_op {
     ATT_OP_NOT_EQUAL_TO,
 } att_expr_op;
 
+/* What a node was when it was evaluated; the body of a function or loop may be several things. */
+typedef enum att_expr_shape {
+    ATT_SHAPE_UNKNOWN, /* not evaluated yet */
+    ATT_SHAPE_LIST,
+    ATT_SHAPE_NUMBER,
+    ATT_SHAPE_ROW,
+    ATT_SHAPE_MATRIX,
+    ATT_SHAPE_MIXED,
+} att_expr_shape;
+
 typedef struct att_expr {
     att_expr_kind kind;
     att_expr_op op;
     double number;
     const char *text;
-    const struct att_matrix *matrix;
+    const struct att_matrix *matrix; /* ATT_EXPR_CONSTANT: the value; else the value that the node
+                                        had when it was last evaluated, or NULL */
+    att_expr_shape shape;
     struct att_expr **child;
     size_t children;
     int height; /* height of the tree; the parser limits it, so recursion is safe */

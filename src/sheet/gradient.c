@@ -155,6 +155,7 @@ static att_status add_step(att_interpreter *interpreter, const att_parser *parse
         return att_fail_memory(scope->err);
     const att_trace_step step = { .kind = ATT_STEP_GRADIENT,
                                   .formula = statement->of,
+                                  .with = statement->with,
                                   .text = text,
                                   .parts = parts,
                                   .part_count = part_count };

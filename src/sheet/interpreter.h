@@ -53,6 +53,7 @@ att_statement att_run_ask;
 att_statement att_run_hint;
 att_statement att_run_require;
 att_statement att_run_gradient; /* gradient.c */
+att_statement att_run_diagram;  /* diagram_statement.c */
 
 /* The statement that a line starts; *out is NULL for text. A line of text that looks like a
  * misspelled statement is an error. */
@@ -62,6 +63,10 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
 /* The same for statements whose first word is often a word of prose: `detail all` is a statement,
  * "detail all of it" is text. */
 att_status att_sheet_line_setting(const att_interpreter *interpreter, const att_sheet_line *line,
+                                  att_statement **out);
+
+/* The same for `diagram`, which draws what was computed so far. */
+att_status att_sheet_line_diagram(const att_interpreter *interpreter, const att_sheet_line *line,
                                   att_statement **out);
 
 /* The offset behind the blanks, or the name, at `at`: `at` where there is none (own.c). */

@@ -284,8 +284,11 @@ static att_status add_table(att_interpreter *interpreter, const att_parser *pars
     step.comment =
         att_arena_printf(scope->arena, "for %s %s %s", loop->variable, loop->rows ? "of" : "in",
                          att_sheet_source_quote(&interpreter->source, loop->over, over));
-    if (!step.comment)
+    att_trace_loop *of = att_arena_alloc(scope->arena, 1, sizeof *of);
+    if (!step.comment || !of)
         return att_fail_memory(scope->err);
+    *of = (att_trace_loop){ loop->variable, loop->over, loop->rows, b, loop->bodies };
+    step.loop = of;
     ATT_TRY(collect(scope, loop, exact, b, &value));
     ATT_TRY(att_step_set_value(scope, &value, &step));
     add_calculations(hand ? &hand->first[b] : &exact->first[b], &step);

@@ -100,14 +100,15 @@ static att_status check_name(const att_interpreter *interpreter, const att_parse
 
 static att_status parse_parameters(att_parser *parser, att_own_function *own)
 {
-    enum { MAX_PARAMETERS = 16 };
-    own->parameters = att_arena_alloc(parser->lexer.arena, MAX_PARAMETERS, sizeof *own->parameters);
+    own->parameters =
+        att_arena_alloc(parser->lexer.arena, ATT_OWN_PARAMETERS, sizeof *own->parameters);
     if (!own->parameters)
         return att_fail_memory(parser->lexer.err);
     do {
         ATT_TRY(att_parser_take(parser)); /* '(' or ',', seen before */
-        if (own->count == MAX_PARAMETERS)
-            return att_parser_fail(parser, "a function has at most %d parameters", MAX_PARAMETERS);
+        if (own->count == ATT_OWN_PARAMETERS)
+            return att_parser_fail(parser, "a function has at most %d parameters",
+                                   ATT_OWN_PARAMETERS);
         const char **name = &own->parameters[own->count];
         ATT_TRY(att_parser_name(parser, "the name of a parameter", name));
         for (size_t i = 0; i < own->count; i++)
@@ -147,7 +148,7 @@ att_status att_run_define(att_interpreter *interpreter, att_parser *parser)
     own->body = body;
     own->before = interpreter->functions.last;
     interpreter->functions.last = own;
-    att_trace_step step = { .kind = ATT_STEP_VALUE, .formula = body };
+    att_trace_step step = { .kind = ATT_STEP_VALUE, .formula = body, .function = own };
     ATT_TRY(write_head(interpreter, own, &step.name));
     return att_interpreter_add_step(interpreter, parser, &step);
 }

@@ -6,6 +6,8 @@
 
 #include "sheet/eval.h"
 
+#define ATT_OWN_PARAMETERS 16 /* at most */
+
 typedef struct att_own_function {
     const struct att_own_function *before; /* the one defined before it */
     const char *name;

@@ -578,6 +578,7 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
         return ATT_OK;
     }
     ATT_TRY(att_sheet_line_setting(interpreter, line, out));
+    ATT_TRY(att_sheet_line_diagram(interpreter, line, out));
     ATT_TRY(find_exercise_statement(interpreter, line, name, out));
     if (*out)
         return ATT_OK;

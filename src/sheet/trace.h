@@ -71,6 +71,7 @@ typedef struct att_check {
                               ATT_RULE_ERROR */
     const char *file;      /* comparison: the file, else NULL */
     const char *array;     /* comparison: name of the array if given, else NULL */
+    const att_expr *load;  /* comparison: file, array and indices, as ATT_EXPR_LOAD; else NULL */
     att_rule rule;
     double tolerance;           /* ATT_RULE_WITHIN, ATT_RULE_PERCENT, ATT_RULE_DEFAULT */
     int digits;                 /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
@@ -109,6 +110,15 @@ typedef struct att_ask {
     const int64_t *places; /* one per element of `value`, row-major */
 } att_ask;
 
+/* The loop that a value is computed in. */
+typedef struct att_trace_loop {
+    const char *variable;
+    const att_expr *over;
+    bool rows;    /* `of`: rows or items; otherwise numbers */
+    size_t index; /* of the assignment in the loop, from 0, */
+    size_t count; /* of so many */
+} att_trace_loop;
+
 typedef enum att_step_kind {
     ATT_STEP_HEADING, /* `text`, `level` 1 to 3 */
     ATT_STEP_PROSE,   /* `text`: a paragraph; consecutive lines are joined with '\n' */
@@ -121,6 +131,8 @@ typedef enum att_step_kind {
     ATT_STEP_ASK,     /* `ask` */
     ATT_STEP_GRADIENT, /* the gradient of `formula`: `parts` from the result to the inputs; `text`
                           is a sentence */
+    ATT_STEP_DIAGRAM,  /* of the values before it, or of what leads to `name`; `text`: the title, or
+                          NULL */
 } att_step_kind;
 
 typedef struct att_trace_step {
@@ -143,7 +155,10 @@ typedef struct att_trace_step {
     const att_check *check;
     const att_map *map;
     const att_ask *ask;
-    bool given; /* ATT_STEP_VALUE: stated by `given` */
+    const att_expr *with;       /* ATT_STEP_GRADIENT: the gradient it starts with; NULL: 1 */
+    bool given;                 /* ATT_STEP_VALUE: stated by `given` */
+    const att_trace_loop *loop; /* ATT_STEP_VALUE: computed in it; or NULL */
+    const struct att_own_function *function; /* ATT_STEP_VALUE: defined by it (own.h); or NULL */
 } att_trace_step;
 
 struct att_sheet {

@@ -1,4 +1,5 @@
-/* Any bytes as a worksheet: evaluated and, if it is valid, rendered in one of the five formats. */
+/* Any bytes as a worksheet: evaluated and, if it is valid, rendered in one of the five formats and
+ * exported. */
 #include "fuzz/fuzz.h"
 #include "sheet/interpreter.h"
 #include "text/utf8.h"
@@ -40,6 +41,15 @@ static void check_sheet(const att_sheet *sheet, size_t seed)
     att_error err = { 0 };
     att_status status = att_sheet_render(&text, sheet, &options, &err);
     PROMISE(status == ATT_OK);
+    PROMISE(att_utf8_valid_prefix(text.data ? text.data : "", text.length) == text.length);
+    att_string_free(&text);
+    status =
+        att_sheet_diagram(&text, sheet, NULL, seed % 2 ? ATT_FORMAT_SVG : ATT_FORMAT_LATEX, &err);
+    PROMISE(status == ATT_OK || status == ATT_BAD_INPUT); /* too many values, or none */
+    PROMISE(att_utf8_valid_prefix(text.data ? text.data : "", text.length) == text.length);
+    att_string_free(&text);
+    status = att_sheet_export(&text, sheet, (att_export_language)(seed % 2), &err);
+    PROMISE(status == ATT_OK || (status == ATT_BAD_INPUT && err.line > 0));
     PROMISE(att_utf8_valid_prefix(text.data ? text.data : "", text.length) == text.length);
     att_string_free(&text);
 }

@@ -126,6 +126,7 @@ static void own_functions_compute(void **state)
                         "expect a.weights = softmax([5 11; 11 25])\n"
                         "pick(L) = L[2]\n"
                         "expect pick({[1 2], [3 4]}) = [3 4]\n"
+                        "expect error f([1 2], [1 2]) saying \"in f, called on line\"\n"
                         "round each step to 1 decimal\n"
                         "expect f([1 2], [0.1; 0.2]) = 0.5 by hand\n");
 }

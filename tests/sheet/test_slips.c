@@ -181,6 +181,15 @@ static const char *const misspelled[] = {
     "detail \"all\"",
     "details all",
     "detail 1",
+    "Diagram",
+    "DIAGRAM x",
+    "diagramm",
+    "digram x",
+    "diagrm \"a title\"",
+    "diagram y",
+    "diagram \"a title",
+    "diagram x \"a title\" x",
+    "diagram x \"a\" \"b\"",
 };
 
 static void a_misspelled_statement_is_an_error(void **state)
@@ -260,6 +269,14 @@ static const char *const prose[] = {
     "required are x and w",
     "requires x to be positive",
     "The mask \"causal\" is common",
+    "diagram of the model",
+    "diagram x shows it",
+    "Diagrams",
+    "diagrams x and w",
+    "The diagram",
+    "diagram: see below",
+    "diagram x.",
+    "Diagram 1",
 };
 
 /* Statements of an exercise that are meant, but written with a slip. */

@@ -28,12 +28,14 @@ typedef struct settings {
     const char *svg;
     const char *png;
     const char *pdf;
+    const char *diagram;
     double scale; /* 0: not given */
     bool quiet;
     const char *input; /* explain an attention head of a model on this line */
     const char *target;
     int part; /* att_attention_block; -1: not given */
     long layer;
+    int language; /* att_export_language; -1: no program, but a document */
     long step;
 } settings;
 
@@ -50,10 +52,16 @@ const char explain_details[] =
     "line step by step: embeddings, layers, attention, output layer, probabilities. Of a larger "
     "model a part is worked out, and the sheet says what was left out. With --part, --layer or "
     "--head, one attention head of a Transformer is explained instead. Either sheet expects the "
-    "numbers that the model itself computes.\n";
+    "numbers that the model itself computes.\n"
+    "\n"
+    "With --export, the output is a Python program that needs NumPy or PyTorch alone, computes the "
+    "same values and asserts the same claims.\n";
 
 /* In the order of att_attention_block. */
 static const char *const part_choices[] = { "encoder", "decoder", "cross", NULL };
+
+/* In the order of att_export_language. */
+static const char *const language_choices[] = { "numpy", "pytorch", NULL };
 
 /* In the order of att_detail, from ATT_DETAIL_NONE on. */
 static const char *const detail_choices[] = { "none", "one", "all", NULL };
@@ -82,6 +90,9 @@ const option explain_options[] = {
     ROW("format", 'f', CHOICE, format, "NAME",
         "output format: text (default), md, latex, html or json", .choices = format_choices),
     ROW("output", 'o', STRING, output, "FILE", "output file; if a folder, one document per sheet"),
+    ROW("export", 0, CHOICE, language, "NAME",
+        "write a Python program instead: numpy or pytorch; if -o is a folder, one per sheet",
+        .choices = language_choices),
     ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 4)", .min = 0,
         .max = 17),
     ROW("detail", 0, CHOICE, detail, "HOW",
@@ -116,6 +127,9 @@ const option explain_options[] = {
         "write the attention maps of plot statements as SVG; several maps: FILE-1, FILE-2, …"),
     ROW("png", 0, STRING, png, "FILE", "write the figure as PNG"),
     ROW("pdf", 0, STRING, pdf, "FILE", "write the figure as PDF"),
+    ROW("diagram", 0, STRING, diagram, "FILE",
+        "draw the values and what they are computed from: .svg, .png, .pdf or .tex (TikZ); with "
+        "--only, what leads to this value"),
     ROW("scale", 0, REAL, scale, "X", "PNG pixels per SVG pixel (default 2)", .min = 0.01,
         .max = 100),
     ROW("quiet", 'q', FLAG, quiet, NULL, "print no document, only whether the checks passed"),
@@ -138,10 +152,14 @@ static const char *conflict(const settings *set)
 {
     bool text = chosen_format(set)->format == ATT_FORMAT_TEXT;
     bool head_only = set->head && !set->input; /* with --input it chooses the head */
-    if (set->quiet &&
-        (set->format >= 0 || set->output || set->only || set->row || head_only || set->detail >= 0))
+    if (set->quiet && (set->format >= 0 || set->output || (set->only && !set->diagram) ||
+                       set->row || head_only || set->detail >= 0))
         return "--quiet prints no document; --format, --output, --detail, --only, --row and --head "
                "need one";
+    if (set->language >= 0 && (set->format >= 0 || set->quiet || set->only || set->row ||
+                               head_only || set->digits >= 0 || set->detail >= 0 || set->ascii))
+        return "--export writes a program; --format, --quiet, --only, --row, --head, --digits, "
+               "--detail and --ascii are for documents";
     if (set->ascii && !text)
         return "--ascii needs the text format";
     if (!set->input && (set->target || set->part >= 0 || set->layer || set->step))
@@ -205,21 +223,30 @@ static att_status document_path(att_string *out, const char *folder, const char 
                                               { 0 } });
 }
 
+/* The document of one sheet, or its program. */
+static att_status make_document(att_string *out, const att_sheet *sheet, const settings *set,
+                                att_error *err)
+{
+    att_render_options options = render_options(set);
+    if (set->language >= 0)
+        return att_sheet_export(out, sheet, (att_export_language)set->language, err);
+    return att_sheet_render(out, sheet, &options, err);
+}
+
 /* One document per sheet, in the folder of --output. */
 static att_status make_folder(output_list *files, const sheet_list *sheets, const settings *set,
                               att_error *err)
 {
-    att_render_options options = render_options(set);
+    const char *extension = set->language >= 0 ? ".py" : chosen_format(set)->extension;
     for (size_t i = 0; i < sheets->count; i++) {
         att_string path = { 0 };
         output_file *file = NULL;
-        if (document_path(&path, set->output, sheets->names[i], chosen_format(set)->extension) ==
-            ATT_OK)
-            file = output_add(files, path.data, "document");
+        if (document_path(&path, set->output, sheets->names[i], extension) == ATT_OK)
+            file = output_add(files, path.data, set->language >= 0 ? "program" : "document");
         att_string_free(&path);
         if (!file)
             return error_memory(err);
-        att_status status = att_sheet_render(&file->bytes, sheets->sheets[i], &options, err);
+        att_status status = make_document(&file->bytes, sheets->sheets[i], set, err);
         if (status != ATT_OK)
             return status;
     }
@@ -236,15 +263,20 @@ static att_status make_documents(att_string *out, output_list *files, const shee
         return status;
     if (folder)
         return make_folder(files, sheets, set, err);
-    att_render_options options = render_options(set);
+    if (set->language >= 0 && sheets->count > 1)
+        return error_set(err, ATT_BAD_INPUT, "",
+                         "--export of several sheets writes a program for each: expected a folder "
+                         "as --output");
     if (set->output) {
-        output_file *file = output_add(files, set->output, "document");
+        output_file *file =
+            output_add(files, set->output, set->language >= 0 ? "program" : "document");
         if (!file)
             return error_memory(err);
         out = &file->bytes;
     }
     if (sheets->count == 1)
-        return att_sheet_render(out, sheets->sheets[0], &options, err);
+        return make_document(out, sheets->sheets[0], set, err);
+    att_render_options options = render_options(set);
     return att_sheets_render(out, (const att_sheet *const *)sheets->sheets, sheets->count, &options,
                              err);
 }
@@ -268,6 +300,54 @@ static att_status make_drawings(output_list *files, const sheet_list *sheets, co
         status = drawing_files_draw_maps(files, maps, count, &asked, err);
     free(maps);
     return status;
+}
+
+static bool has_ending(const char *path, const char *ending)
+{
+    size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && strcmp(path + length - tail, ending) == 0;
+}
+
+/* The diagram of the sheet, in the format that the ending of --diagram says. */
+static att_status make_diagram(output_list *files, const sheet_list *sheets, const settings *set,
+                               att_error *err)
+{
+    if (!set->diagram)
+        return ATT_OK;
+    bool tex = has_ending(set->diagram, ".tex");
+    const drawing_files asked = { has_ending(set->diagram, ".svg") ? set->diagram : NULL,
+                                  has_ending(set->diagram, ".png") ? set->diagram : NULL,
+                                  has_ending(set->diagram, ".pdf") ? set->diagram : NULL,
+                                  set->scale,
+                                  0,
+                                  false };
+    att_string text = { 0 };
+    att_status status = att_sheet_diagram(&text, sheets->sheets[0], set->only,
+                                          tex ? ATT_FORMAT_LATEX : ATT_FORMAT_SVG, err);
+    if (status == ATT_OK && !tex)
+        status = drawing_files_draw_svg(files, &text, "diagram", &asked, err);
+    if (status == ATT_OK && tex) {
+        output_file *file = output_add(files, set->diagram, "diagram");
+        status = file ? att_string_append(&file->bytes, text.data, text.length) : ATT_NO_MEMORY;
+        if (status != ATT_OK)
+            status = error_memory(err);
+    }
+    att_string_free(&text);
+    return status;
+}
+
+/* The error in --diagram, or NULL. */
+static const char *diagram_conflict(const settings *set, int sheets)
+{
+    static const char *const endings[] = { ".svg", ".png", ".pdf", ".tex" };
+    if (!set->diagram)
+        return NULL;
+    if (sheets > 1)
+        return "--diagram draws one sheet";
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (has_ending(set->diagram, endings[i]))
+            return NULL;
+    return "--diagram expects a file that ends in .svg, .png, .pdf or .tex";
 }
 
 /* With --quiet, one line per sheet replaces the document. */
@@ -344,6 +424,8 @@ static exit_code explain(const settings *set, char *const *names, int count)
         if (status == ATT_OK)
             status = make_drawings(&files, &sheets, set, &err);
         if (status == ATT_OK)
+            status = make_diagram(&files, &sheets, set, &err);
+        if (status == ATT_OK)
             status = write_all(&files, &document, &sheets, set, &err);
         code = status == ATT_OK ? EXIT_DONE : report(status, &err);
     }
@@ -357,17 +439,21 @@ static exit_code explain(const settings *set, char *const *names, int count)
 
 exit_code explain_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .format = -1, .digits = -1, .detail = -1, .color = COLOR_AUTO, .part = -1 };
+    settings set = {
+        .format = -1, .digits = -1, .detail = -1, .color = COLOR_AUTO, .part = -1, .language = -1
+    };
     int operands = 0;
     exit_code code;
     if (!options_parse(&code, verb, count, args, &set, &operands))
         return code;
     const char *wrong = conflict(&set);
-    if (!wrong)
+    if (!wrong && !(set.diagram && has_ending(set.diagram, ".png")))
         wrong = drawing_files_conflict(
             &(drawing_files){ .svg = set.svg, .png = set.png, .pdf = set.pdf, .scale = set.scale });
     if (!wrong)
         wrong = bad_names(args, operands);
+    if (!wrong)
+        wrong = diagram_conflict(&set, operands);
     if (!wrong && set.input && operands != 1)
         wrong = "--input expects one model";
     if (wrong)

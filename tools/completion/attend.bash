@@ -23,6 +23,7 @@ _attend_value() {
     case "$verb $prev" in
     'explain --format' | 'explain -f') _attend_words 'text md latex html json' ;;
     'explain --output' | 'explain -o') _attend_files '' ;;
+    'explain --export') _attend_words 'numpy pytorch' ;;
     'explain --digits' | 'explain -d') ;;
     'explain --detail') _attend_words 'none one all' ;;
     'explain --only') ;;
@@ -37,6 +38,7 @@ _attend_value() {
     'explain --svg') _attend_files 'svg' ;;
     'explain --png') _attend_files 'png' ;;
     'explain --pdf') _attend_files 'pdf' ;;
+    'explain --diagram') _attend_files '' ;;
     'explain --scale') ;;
     'exercise --variant') ;;
     'exercise --variants') ;;

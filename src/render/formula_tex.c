@@ -144,7 +144,7 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
     }
 }
 
-#define LOOKS                                                                                      \
+#define LOOKS(COMMA)                                                                               \
     {                                                                                              \
         [ATT_CONSTRUCT_ADD] = { "", " + ", "", false, false },                                     \
         [ATT_CONSTRUCT_SUBTRACT] = { "", " - ", "", false, false },                                \
@@ -164,7 +164,7 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
         [ATT_CONSTRUCT_TRANSPOSE] = { "{", "", "}^{\\top}", false, false },                        \
         [ATT_CONSTRUCT_GROUP] = { "(", "", ")", true, false },                                     \
         [ATT_CONSTRUCT_GROUP_TALL] = { "\\left(", "", "\\right)", true, false },                   \
-        [ATT_CONSTRUCT_CALL] = { "(", ",\\ ", ")", true, false },                                  \
+        [ATT_CONSTRUCT_CALL] = { "(", COMMA, ")", true, false },                                   \
         [ATT_CONSTRUCT_CALL_TALL] = { "\\left(", ",\\ ", "\\right)", true, false },                \
         [ATT_CONSTRUCT_SQRT] = { "\\sqrt{", "", "}", true, false },                                \
         [ATT_CONSTRUCT_SQRT_SIMPLE] = { "\\sqrt{", "", "}", true, false },                         \
@@ -187,5 +187,10 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
     .ellipsis = "\\dots", .all = ":", .exp_as_power = true, .name = put_name, .word = put_word,    \
     .function = put_function, .string = put_string, .number = put_number
 
-const att_notation att_notation_tex = { .constructs = LOOKS, .raw_unicode = false, LEAVES };
-const att_notation att_notation_mathjax = { .constructs = LOOKS, .raw_unicode = true, LEAVES };
+/* TeX may break a line between the arguments of a call. */
+const att_notation att_notation_tex = { .constructs = LOOKS(",\\ \\allowbreak "),
+                                        .raw_unicode = false,
+                                        LEAVES };
+const att_notation att_notation_mathjax = { .constructs = LOOKS(",\\ "),
+                                            .raw_unicode = true,
+                                            LEAVES };

@@ -56,14 +56,14 @@ static token read_token(const char *tex)
     return (token){ .length = 1, .width = !blank && !inside };
 }
 
-/* Whether the line may end before this place, at nesting 0. */
+/* Whether the line may end before this place, at nesting 0, which is not the first of a piece. */
 static bool is_break(const char *tex)
 {
     static const char *const signs[] = { " + ", " - ", " = ", " \\approx " };
     for (size_t i = 0; i < ATT_COUNT(signs); i++)
         if (strncmp(tex, signs[i], strlen(signs[i])) == 0)
             return true;
-    return false;
+    return tex[-1] == ',' && strncmp(tex, "\\ ", 2) == 0; /* between arguments */
 }
 
 /* The length of the piece up to the next place where a line may end, and its width. The rows of a

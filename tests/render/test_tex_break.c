@@ -28,8 +28,15 @@ static void a_sum_is_broken_before_its_signs(void **state)
                   "a &= 1 \\cdot 2 + 3 \\cdot 4 + 5 \\cdot 6 = 44");
     assert_broken("a &= 1 \\cdot 2 + 3 \\cdot 4 + 5 \\cdot 6 = 44", 14,
                   "a &= 1 \\cdot 2 + 3 \\cdot 4 \\\\\n&\\qquad + 5 \\cdot 6 = 44");
-    assert_broken("a &= \\tanh(1.5 + 2.5 - 3.5) \\approx 0.46", 12,
+    assert_broken("a &= \\tanh(1.5 + 2.5 - 3.5) \\approx 0.46", 14,
                   "a &= \\tanh(1.5 + 2.5 \\\\\n&\\qquad - 3.5) \\\\\n&\\qquad \\approx 0.46");
+}
+
+static void the_arguments_of_a_call_are_broken_behind_commas(void **state)
+{
+    (void)state;
+    assert_broken("y &= \\operatorname{f}(a,\\ b_{1,2},\\ c)", 12,
+                  "y &= \\operatorname{f}(a, \\\\\n&\\qquad\\ b_{1,2},\\ c)");
 }
 
 static void what_belongs_together_is_not_broken(void **state)
@@ -65,6 +72,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sum_is_broken_before_its_signs),
+        cmocka_unit_test(the_arguments_of_a_call_are_broken_behind_commas),
         cmocka_unit_test(what_belongs_together_is_not_broken),
         cmocka_unit_test(widths_count_what_is_seen),
     };

@@ -102,6 +102,16 @@ int64_t att_tex_width(const char *tex)
     return width;
 }
 
+int64_t att_tex_widest_piece(const char *tex)
+{
+    int64_t widest = 0, piece;
+    while (*tex) {
+        tex += read_piece(tex, &piece);
+        widest = att_max_i64(widest, piece);
+    }
+    return widest;
+}
+
 void att_put_tex_broken(att_writer *out, const char *tex, int64_t width)
 {
     int64_t line = 0;

@@ -71,10 +71,23 @@ static void put_table_rule(att_page *page, int64_t columns)
     att_put(page->out, "\n");
 }
 
+/* Fractions are drawn, unless one is wider than the page and can be broken. */
+static const att_notation *choose_notation(att_page *page, const att_expr *formula)
+{
+    att_string text = { 0 };
+    att_writer tex = att_writer_on(&text);
+    att_put_formula(&tex, formula, &att_notation_mathjax, page->options->digits);
+    bool wide = tex.status == ATT_OK && att_tex_widest_piece(text.data) > LINE_WIDTH;
+    if (tex.status != ATT_OK)
+        page->out->status = tex.status;
+    att_string_free(&text);
+    return wide ? &att_notation_mathjax_in_line : &att_notation_mathjax;
+}
+
 /* "name = formula" on several lines, if it is wide; the value is on a line of its own. */
 static bool put_wide_formula(att_page *page, const char *name, const att_expr *formula)
 {
-    const att_notation *notation = &att_notation_mathjax;
+    const att_notation *notation = choose_notation(page, formula);
     att_string text = { 0 };
     att_writer tex = att_writer_on(&text);
     notation->name(&tex, name, notation);
@@ -189,8 +202,10 @@ static void md_calculation(att_page *page, const att_calculation *calculation)
 {
     att_string text = { 0 };
     att_writer tex = att_writer_on(&text);
-    att_put_calculation(&tex, calculation, &att_notation_mathjax, page->options->digits,
-                        " &= ", " = ", " \\approx ");
+    const att_notation *notation =
+        calculation->right ? choose_notation(page, calculation->right) : &att_notation_mathjax;
+    att_put_calculation(&tex, calculation, notation, page->options->digits, " &= ", " = ",
+                        " \\approx ");
     if (tex.status == ATT_OK)
         att_put_tex_broken(page->out, text.data, LINE_WIDTH);
     else

@@ -63,6 +63,7 @@ static void widths_count_what_is_seen(void **state)
     assert_int_equal(att_tex_width("\\begin{bmatrix}1 & 2 \\\\ 3 & 4\\end{bmatrix}"),
                      att_tex_width("\\begin{bmatrix}1 & 2\\end{bmatrix}"));
     assert_int_equal(att_tex_width(""), 0);
+    assert_int_equal(att_tex_widest_piece("1 + \\frac{1 + 2}{3} - 4"), 5);
     assert_int_equal(att_tex_width("é"), 2);
     assert_broken("\\", 1, "\\");
     assert_broken("a } = \\begin{x", 20, "a } = \\begin{x");

@@ -119,6 +119,33 @@ static bool is_stated(const att_trace_step *step)
     return formula->kind == ATT_EXPR_LOAD || att_expr_is_literal(formula);
 }
 
+/* What a question paper may state of a step: of a computed value its name and its formula. Members
+ * are copied one by one, so that a new one of the trace does not give numbers away. */
+static att_trace_step public_part(const att_trace_step *step)
+{
+    att_trace_step out = { .kind = step->kind,
+                           .line = step->line,
+                           .source = step->source,
+                           .text = step->text,
+                           .level = step->level,
+                           .name = step->name,
+                           .formula = step->formula,
+                           .detail = step->detail,
+                           .ask = step->ask,
+                           .given = step->given };
+    bool computed =
+        step->kind == ATT_STEP_GRADIENT || (step->kind == ATT_STEP_VALUE && !is_stated(step));
+    if (computed) {
+        out.source = step->name ? step->name : ""; /* it may have a comment */
+        return out;
+    }
+    out.comment = step->comment;
+    out.value = step->value;
+    out.parts = step->parts; /* the items of a list */
+    out.part_count = step->part_count;
+    return out;
+}
+
 /* The steps of the question paper: prose, what is given, the formulas of what is computed without
  * its numbers, and the asks. Checks and plots would give numbers away. */
 static void hide_values(att_sheet *sheet)
@@ -129,13 +156,7 @@ static void hide_values(att_sheet *sheet)
         if (step.kind == ATT_STEP_CHECK || step.kind == ATT_STEP_ERROR ||
             step.kind == ATT_STEP_PLOT || (step.kind == ATT_STEP_VALUE && !step.name))
             continue;
-        if (step.kind == ATT_STEP_VALUE && !is_stated(&step)) {
-            step.value = NULL;
-            step.parts = NULL;
-            step.part_count = 0;
-            step.comment = NULL;
-        }
-        sheet->steps[kept++] = step;
+        sheet->steps[kept++] = public_part(&step);
     }
     sheet->step_count = kept;
     sheet->checks = 0;

@@ -69,6 +69,9 @@ static const char preamble[] =
     "  \\else\\par\\hspace*{1.5em}\\usebox{\\attendbox}\\par\\fi}\n"
     "% What stands above a formula or a figure is never parted from it.\n"
     "\\newcommand{\\attendcaption}[1]{\\par #1\\par\\nobreak}\n"
+    "% A box for a number that is written by hand, in a line of its own height.\n"
+    "\\newcommand{\\attendblank}{\\rule[-4mm]{0pt}{10mm}\\,\\setlength{\\fboxsep}{0pt}"
+    "\\fbox{\\rule[-2mm]{0pt}{7mm}\\hspace{15mm}}\\,}\n"
     "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
     "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
     "% A cell of a map: its color, the color of its text, its text. Boxes, because the package\n"
@@ -474,7 +477,7 @@ static void latex_ask(att_page *page, const att_trace_step *step)
         att_matrix_put_tex(page->out, &view, &att_notation_tex);
     } else if (att_ask_has_blanks(ask)) {
         att_put(page->out, " = \\renewcommand{\\arraystretch}{1.6}");
-        att_blank_put_tex(page->out, ask->value);
+        att_blank_put_tex(page->out, ask->value, "\\attendblank");
     } else {
         att_put(page->out, "\\text{, ");
         att_ask_put_shape(page->out, ask, "$\\times$");

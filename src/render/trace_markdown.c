@@ -374,7 +374,7 @@ static void md_ask(att_page *page, const att_trace_step *step)
         att_matrix_put_tex(page->out, &view, &att_notation_mathjax);
     } else if (att_ask_has_blanks(ask)) {
         att_put(page->out, " = ");
-        att_blank_put_tex(page->out, ask->value);
+        att_blank_put_tex(page->out, ask->value, "\\,\\boxed{\\phantom{\\Big|00.000}}\\,");
     }
     att_put(page->out, "\n```\n");
     if (!page->sheet->solution && !att_ask_has_blanks(ask)) {

@@ -136,7 +136,7 @@ static att_trace_step public_part(const att_trace_step *step)
     bool computed =
         step->kind == ATT_STEP_GRADIENT || (step->kind == ATT_STEP_VALUE && !is_stated(step));
     if (computed) {
-        out.source = step->name ? step->name : ""; /* it may have a comment */
+        out.comment = step->kind == ATT_STEP_VALUE ? step->text : NULL; /* for x of X */
         return out;
     }
     out.comment = step->comment;

@@ -286,6 +286,7 @@ static att_status add_table(att_interpreter *interpreter, const att_parser *pars
                          att_sheet_source_quote(&interpreter->source, loop->over, over));
     if (!step.comment)
         return att_fail_memory(scope->err);
+    step.text = step.comment; /* which a comment of the sheet replaces */
     ATT_TRY(collect(scope, loop, exact, b, &value));
     ATT_TRY(att_step_set_value(scope, &value, &step));
     add_calculations(hand ? &hand->first[b] : &exact->first[b], &step);

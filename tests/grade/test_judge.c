@@ -198,6 +198,7 @@ static void a_question_paper_states_no_computed_number(void **state)
             if (strstr(paper.data, secret[i]))
                 fail_msg("format %d gives %s away:\n%s", format, secret[i], paper.data);
         assert_non_null(strstr(paper.data, "0.777")); /* which is in the formula */
+        assert_non_null(strstr(paper.data, "for x of X"));
         att_string_free(&paper);
     }
     att_exercise_free(exercise);

@@ -1405,10 +1405,11 @@ ATT_API att_status att_model_head_sheet(att_string *out, const att_model *model,
  * says what was left out. It loads parameters from `file`, as above. */
 typedef struct att_model_sheet_options {
     size_t size;
-    const char *input;  /* the line; of a language model, the text */
+    const char *input;  /* the line; of a language model, the text; of a caption model NULL */
     const char *target; /* what the decoder is fed; NULL: the model's own output */
     int64_t step; /* the step of the decoder to work out, from 1; 0: the last of a Transformer;
                      all of a small RNN, the first of a larger one */
+    const att_tensor *image; /* of a caption model: one image, as in att_model_caption() */
 } att_model_sheet_options;
 ATT_API att_status att_model_sheet(att_string *out, const att_model *model, const char *file,
                                    const att_model_sheet_options *options, att_error *err);

@@ -119,6 +119,33 @@ static bool is_stated(const att_trace_step *step)
     return formula->kind == ATT_EXPR_LOAD || att_expr_is_literal(formula);
 }
 
+/* What a question paper may state of a step: of a computed value its name and its formula. Members
+ * are copied one by one, so that a new one of the trace does not give numbers away. */
+static att_trace_step public_part(const att_trace_step *step)
+{
+    att_trace_step out = { .kind = step->kind,
+                           .line = step->line,
+                           .source = step->source,
+                           .text = step->text,
+                           .level = step->level,
+                           .name = step->name,
+                           .formula = step->formula,
+                           .detail = step->detail,
+                           .ask = step->ask,
+                           .given = step->given };
+    bool computed =
+        step->kind == ATT_STEP_GRADIENT || (step->kind == ATT_STEP_VALUE && !is_stated(step));
+    if (computed) {
+        out.comment = step->kind == ATT_STEP_VALUE ? step->text : NULL; /* for x of X */
+        return out;
+    }
+    out.comment = step->comment;
+    out.value = step->value;
+    out.parts = step->parts; /* the items of a list */
+    out.part_count = step->part_count;
+    return out;
+}
+
 /* The steps of the question paper: prose, what is given, the formulas of what is computed without
  * its numbers, and the asks. Checks, plots, gradients and diagrams would give numbers away. */
 static void hide_values(att_sheet *sheet)
@@ -130,13 +157,7 @@ static void hide_values(att_sheet *sheet)
             step.kind == ATT_STEP_PLOT || step.kind == ATT_STEP_GRADIENT ||
             step.kind == ATT_STEP_DIAGRAM || (step.kind == ATT_STEP_VALUE && !step.name))
             continue;
-        if (step.kind == ATT_STEP_VALUE && !is_stated(&step)) {
-            step.value = NULL;
-            step.parts = NULL;
-            step.part_count = 0;
-            step.comment = NULL;
-        }
-        sheet->steps[kept++] = step;
+        sheet->steps[kept++] = public_part(&step);
     }
     sheet->step_count = kept;
     sheet->checks = 0;
@@ -144,34 +165,44 @@ static void hide_values(att_sheet *sheet)
     sheet->map_count = 0;
 }
 
-/* Adds a paragraph at the end. */
-static att_status add_prose(att_sheet *sheet, const char *text, att_error *err)
+/* Adds a paragraph before step `at`. */
+static att_status add_prose(att_sheet *sheet, size_t at, const char *text, att_error *err)
 {
     void *steps = sheet->steps;
     if (!text || !att_arena_array_grow(&sheet->arena, &steps, &sheet->step_capacity,
                                        sheet->step_count, sizeof *sheet->steps))
         return att_fail_memory(err);
     sheet->steps = steps;
-    sheet->steps[sheet->step_count++] =
-        (att_trace_step){ .kind = ATT_STEP_PROSE, .source = text, .text = text };
+    memmove(sheet->steps + at + 1, sheet->steps + at,
+            (sheet->step_count++ - at) * sizeof *sheet->steps);
+    sheet->steps[at] = (att_trace_step){ .kind = ATT_STEP_PROSE, .source = text, .text = text };
     return ATT_OK;
 }
 
 /* How to hand the answers in. */
-static att_status add_instructions(att_sheet *sheet, const char *variant, att_error *err)
+static att_status add_instructions(att_sheet *sheet, att_error *err)
 {
-    ATT_TRY(add_prose(sheet,
-                      att_arena_printf(&sheet->arena,
-                                       "Hand in a text file with a line for each answer, such as "
-                                       "'%s = …'; matrices as [1 2; 3 4], as a NumPy array or row "
-                                       "by row. A .npz file and a notebook are read too.",
-                                       sheet->asks[0]->name),
-                      err));
+    return add_prose(sheet, sheet->step_count,
+                     att_arena_printf(&sheet->arena,
+                                      "Hand in a text file with a line for each answer, such as "
+                                      "'%s = …'; matrices as [1 2; 3 4], as a NumPy array or row "
+                                      "by row. A .npz file and a notebook are read too.",
+                                      sheet->asks[0]->name),
+                     err);
+}
+
+/* Whose numbers these are, below the title. */
+static att_status add_variant(att_sheet *sheet, const char *variant, att_error *err)
+{
+    bool titled = sheet->step_count > 0 && sheet->steps[0].kind == ATT_STEP_HEADING;
     if (!sheet->random)
         return ATT_OK;
-    return add_prose(
-        sheet, att_arena_printf(&sheet->arena, "Your numbers are those of variant %s.", variant),
-        err);
+    return add_prose(sheet, titled,
+                     att_arena_printf(&sheet->arena,
+                                      sheet->solution ? "Solution of variant %s."
+                                                      : "Your numbers are those of variant %s.",
+                                      variant),
+                     err);
 }
 
 att_status att_exercise_render(att_string *out, const att_exercise *exercise, const char *variant,
@@ -185,8 +216,10 @@ att_status att_exercise_render(att_string *out, const att_exercise *exercise, co
     att_status status = ATT_OK;
     if (!solution) {
         hide_values(sheet);
-        status = add_instructions(sheet, variant, err);
+        status = add_instructions(sheet, err);
     }
+    if (status == ATT_OK)
+        status = add_variant(sheet, variant, err);
     if (status == ATT_OK)
         status = att_sheet_render(out, sheet, options, err);
     att_sheet_free(sheet);

@@ -177,7 +177,7 @@ void att_report_begin_html(att_writer *out, const char *title)
         ".mark p{margin:.15rem 0}\n.mark .verdict{font-weight:600;color:var(--pass)}\n"
         ".mark.wrong{border-color:var(--fail)}\n"
         ".mark.wrong .verdict{color:var(--fail)}\n"
-        ".mark .note,.mark .earned{color:var(--soft)}\n.mark .earned{float:right}\n"
+        ".mark .note,.mark .earned{color:var(--soft)}\n.mark .earned{float:right;margin-left:1rem}\n"
         "table.class{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
         ".class td,.class th{padding:.25rem .6rem;border-bottom:1px solid var(--line);"
         "text-align:left;vertical-align:top}\n.class .n{text-align:right}\n"

@@ -64,7 +64,7 @@ static att_status check_block(att_attention_capture *l, att_error *err)
     if (!l->network)
         return att_fail(err, ATT_BAD_INPUT, NULL, "expected a Transformer, found architecture %s",
                         l->model->architecture->name);
-    if (type == ATT_MODEL_CAPTION)
+    if (type == ATT_MODEL_CAPTION && !l->grid)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "expected a model that reads a line, found one that reads images");
     if (l->layers == 0)
@@ -152,7 +152,9 @@ static void run_decoder(att_attention_capture *l)
 {
     const int64_t lengths[] = { (int64_t)l->source.count, (int64_t)l->target.count };
     att_transformer_pass run = { .network = l->network, .tape = l->tape, .probe = &l->probe };
-    if (l->network->has_encoder)
+    if (l->grid)
+        att_transformer_encode_image(&run, &(att_sources){ .rows = 1, .image_grid = l->grid });
+    else if (l->network->has_encoder)
         att_transformer_encode_packed(
             &run, att_packed_sequences_new(l->tape, 1, lengths[0], &lengths[0], l->source.items));
     const att_packed_sequences *target =
@@ -229,14 +231,16 @@ att_status att_attention_capture_run(att_attention_capture *capture, const att_m
 }
 
 att_status att_attention_capture_run_ids(att_attention_capture *capture, const att_model *model,
-                                         const att_head_selection *which, const att_ids *target,
+                                         const char *line, const float *grid, const att_ids *target,
                                          att_error *err)
 {
+    const att_head_selection last = { .block = ATT_BLOCK_DECODER };
     *capture = (att_attention_capture){ .model = model,
                                         .network = att_model_transformer(model),
-                                        .part = which->block,
-                                        .layers = att_model_attention_layers(model, which->block) };
-    ATT_TRY(choose_layer(capture, which, 0, err));
+                                        .part = last.block,
+                                        .grid = grid,
+                                        .layers = att_model_attention_layers(model, last.block) };
+    ATT_TRY(choose_layer(capture, &last, 0, err));
     for (size_t i = 0; i < target->count; i++)
         if (att_ids_add(&capture->target, target->items[i]) != ATT_OK)
             return att_fail_memory(err);
@@ -244,10 +248,10 @@ att_status att_attention_capture_run_ids(att_attention_capture *capture, const a
     if (context > 0 && (int64_t)target->count > context)
         return fail_context(target->count, context, err);
     if (model->source_vocab)
-        ATT_TRY(att_vocab_encode(model->source_vocab, NULL, &capture->source, which->input,
-                                 strlen(which->input), err));
+        ATT_TRY(
+            att_vocab_encode(model->source_vocab, NULL, &capture->source, line, strlen(line), err));
     ATT_TRY(att_tape_new(&capture->tape, &model->params, err));
-    return run_model(capture, which->input, err);
+    return run_model(capture, line, err);
 }
 
 void att_attention_capture_free(att_attention_capture *capture)

@@ -9,9 +9,10 @@ typedef struct att_attention_capture {
     const att_model *model;
     const att_transformer_network *network;
     att_attention_block part;
-    int64_t layer;  /* selected, from 0 */
-    int64_t layers; /* of this block */
-    att_ids source; /* tokens of the encoder, the stop token of a classifier included */
+    int64_t layer;     /* selected, from 0 */
+    int64_t layers;    /* of this block */
+    const float *grid; /* image of a caption model, or NULL */
+    att_ids source;    /* tokens of the encoder, the stop token of a classifier included */
     att_ids target; /* the decoder's input: <start> and the output tokens, or the text of a language
                        model; <start> only for the encoder of a seq2seq model */
     att_tape *tape;
@@ -30,9 +31,10 @@ const att_transformer_network *att_model_transformer(const att_model *model);
 att_status att_attention_capture_run(att_attention_capture *capture, const att_model *model,
                                      const att_head_selection *which, int64_t default_layer,
                                      size_t max_tokens, att_error *err);
-/* The same for the last layer, with the decoder's input given as ids instead of which->target. */
+/* The same for the self-attention of the last decoder layer, with the decoder's input given as ids.
+ * A caption model reads the image `grid` [cells,depth] instead of a line. */
 att_status att_attention_capture_run_ids(att_attention_capture *capture, const att_model *model,
-                                         const att_head_selection *which, const att_ids *target,
+                                         const char *line, const float *grid, const att_ids *target,
                                          att_error *err);
 void att_attention_capture_free(att_attention_capture *capture);
 

@@ -41,25 +41,27 @@ static att_status take_step(att_model_sheet_writer *s, att_session *session,
     }
     if (!out->attention || out->layers * out->heads != 1)
         return ATT_OK;
-    float *weights = att_arena_alloc(&s->memory, s->source.count, sizeof *weights);
+    float *weights = att_arena_alloc(&s->memory, s->source_length, sizeof *weights);
     if (!weights)
         return att_fail_memory(err);
-    memcpy(weights, out->attention, s->source.count * sizeof *weights);
+    memcpy(weights, out->attention, s->source_length * sizeof *weights);
     step->weights = weights;
     return ATT_OK;
 }
 
 static att_status start_session(att_model_sheet_writer *s, att_session *session, att_error *err)
 {
+    if (s->image.values)
+        return att_session_start_images(session, s->features, err);
     if (!s->model->source_vocab)
         return att_session_start_text(session, 1, err);
     ATT_TRY(att_session_start_lines(session, &s->input, 1, err));
-    if (session->copy_ids.count < s->source.count)
+    if (session->copy_ids.count < s->source_length)
         return ATT_OK;
-    int32_t *ids = att_arena_alloc(&s->memory, s->source.count, sizeof *ids);
+    int32_t *ids = att_arena_alloc(&s->memory, s->source_length, sizeof *ids);
     if (!ids)
         return att_fail_memory(err);
-    memcpy(ids, session->copy_ids.items, s->source.count * sizeof *ids);
+    memcpy(ids, session->copy_ids.items, s->source_length * sizeof *ids);
     s->copy_ids = ids;
     return ATT_OK;
 }
@@ -95,7 +97,8 @@ static att_status encode_target(att_model_sheet_writer *s, const char *target, a
     if (att_ids_add(&s->target, ATT_ID_BOS) != ATT_OK)
         return att_fail_memory(err);
     if (!target) {
-        ATT_TRY(att_model_generate(&outputs, s->model, &s->input, 1, NULL, err));
+        ATT_TRY(s->image.values ? att_model_caption(&outputs, s->model, s->features, NULL, err)
+                                : att_model_generate(&outputs, s->model, &s->input, 1, NULL, err));
         target = att_outputs_get(outputs, 0)->text;
     }
     att_status status = att_vocab_encode(vocab, NULL, &s->target, target, strlen(target), err);
@@ -108,22 +111,26 @@ static att_status encode(att_model_sheet_writer *s, const char *target, att_erro
     att_model_type type = att_model_type_get(s->model);
     bool labels = type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER;
     if (type == ATT_MODEL_CAPTION)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "expected a model that reads text, found one that reads images");
+        ATT_TRY(att_model_sheet_take_image(s, s->features, err));
     if (s->model->source_vocab)
         ATT_TRY(att_vocab_encode(s->model->source_vocab, NULL, &s->source, s->input,
                                  strlen(s->input), err));
-    if (s->source.count == 0 && type != ATT_MODEL_LM)
+    if (type != ATT_MODEL_CAPTION)
+        s->source_length = s->source.count;
+    if (s->source_length == 0 && type != ATT_MODEL_LM)
         return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
     if (!labels)
         ATT_TRY(encode_target(s, target, err));
     if (s->target.count == 0 && !labels)
         return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
-    if (s->source.count > ATT_SHEET_MAX_TOKENS || s->target.count > ATT_SHEET_MAX_TOKENS)
+    if (s->source_length > ATT_SHEET_MAX_TOKENS || s->target.count > ATT_SHEET_MAX_TOKENS)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the line has %zu source and %zu target tokens; a worksheet takes at most "
-                        "%d",
-                        s->source.count, s->target.count, ATT_SHEET_MAX_TOKENS);
+                        s->image.values
+                            ? "the image has %zu cells and the caption %zu tokens; a worksheet "
+                              "takes at most %d"
+                            : "the line has %zu source and %zu target tokens; a worksheet takes at "
+                              "most %d",
+                        s->source_length, s->target.count, ATT_SHEET_MAX_TOKENS);
     if (s->step > (int64_t)s->target.count && !labels)
         return att_fail(err, ATT_BAD_INPUT, NULL, "there is no step %lld: the output has %zu",
                         (long long)s->step, s->target.count);
@@ -223,6 +230,7 @@ static void put_heading(att_model_sheet_writer *s)
         [ATT_MODEL_SEQ2SEQ] = "From the source to the output",
         [ATT_MODEL_LM] = "The next token of a text",
         [ATT_MODEL_CLASSIFIER] = "The label of a sentence",
+        [ATT_MODEL_CAPTION] = "From the image to the caption",
         [ATT_MODEL_TAGGER] = "The labels of the tokens of a sentence",
     };
     att_sheet_put(&s->w,
@@ -251,11 +259,12 @@ att_status att_model_sheet(att_string *out, const att_model *model, const char *
 {
     att_model_sheet_options given;
     ATT_TRY(ATT_OPTIONS_COPY(att_model_sheet_options, &given, options, err));
-    if (!given.input)
+    if (!given.input && att_model_type_get(model) != ATT_MODEL_CAPTION)
         return att_fail(err, ATT_BAD_INPUT, "att_model_sheet_options", "expected an input");
     att_model_sheet_writer s = { .w = { .out = out, .model = model, .file = file },
                                  .model = model,
                                  .input = given.input,
+                                 .features = given.image,
                                  .step = given.step };
     size_t before = out->length;
     att_progress_scope scope;

@@ -4,10 +4,12 @@
  *   transformer_sheet.c  Transformer encoders and decoders
  *   rnn_sheet.c          RNN encoders and decoders
  *   sentence_sheet.c     pooling, labels and CRF of classifiers and taggers; convolutions
+ *   image_sheet.c        the image of caption models
  */
 #ifndef ATT_INSPECT_MODEL_SHEET_H
 #define ATT_INSPECT_MODEL_SHEET_H
 
+#include "data/image_grids.h"
 #include "inspect/sheet_writer.h"
 #include "model/rnn_encoder.h"
 #include "model/transformer.h"
@@ -19,6 +21,7 @@ enum {
     ATT_SHEET_SMALL_HEADS = 8,
     ATT_SHEET_SMALL_STEPS = 6,
     ATT_SHEET_SMALL_SIZE = 64,
+    ATT_SHEET_SMALL_CELLS = 16,
     ATT_SHEET_TOP = 5
 };
 
@@ -35,14 +38,34 @@ typedef struct att_model_sheet_writer {
     att_sheet_writer w;
     const att_model *model;
     const char *input;
-    att_ids source; /* of models with an encoder; the stop token included */
+    const att_tensor *features; /* of caption models: one image, and the same as a grid */
+    att_image_grids image;
+    att_ids source;       /* of models that encode a line; the stop token included */
+    size_t source_length; /* tokens of the source, or cells of the image */
     att_ids target; /* fed to the decoder: <start> and the output; of a language model the text */
     int64_t step;   /* asked for, from 1; 0: none in particular */
     att_sheet_step *steps;   /* [target.count] by the model's own decoding */
     int64_t vocab_size;      /* of P_vocab */
-    const int32_t *copy_ids; /* [source.count] extended ids, for models that copy; else NULL */
+    const int32_t *copy_ids; /* [source_length] extended ids, for models that copy; else NULL */
     att_arena memory;
 } att_model_sheet_writer;
+
+/* Checks the image of a caption model and takes it, borrowed. */
+att_status att_model_sheet_take_image(att_model_sheet_writer *s, const att_tensor *image,
+                                      att_error *err);
+
+/* The source for a run of the model: tokens or an image, borrowed. *length is source_length. */
+att_sources att_model_sheet_sources(const att_model_sheet_writer *s, const int64_t *length);
+
+/* The tokens or cells of the source as labels of the rows of a matrix. */
+void att_model_sheet_put_source_labels(att_model_sheet_writer *s, const char *name);
+
+/* x = the embedding of the image, a row for each cell. */
+att_status att_image_sheet_put(att_model_sheet_writer *s, const att_image_embedding *embedding,
+                               att_error *err);
+
+/* Draws a row of weights of the cells as the grid that they form. */
+void att_image_sheet_put_grid(att_model_sheet_writer *s, const char *weights);
 
 /* Positions of the source: of tokens and tags (att_sheet_tokens.positions), or NULL. */
 const int32_t *att_model_sheet_positions(att_model_sheet_writer *s, int32_t first_tag);

@@ -49,7 +49,7 @@ static void put_final_states(att_model_sheet_writer *s, const att_rnn_encoder *e
     const att_rnn_encoder_layer *layer = &encoder->layer[index];
     bool lstm = layer->forward.cell == ATT_RNN_CELL_LSTM;
     int number = index + 1;
-    size_t last = s->source.count;
+    size_t last = s->source_length;
     for (int c = 0; c <= lstm; c++) {
         const char *part = lstm ? c ? ".c" : ".h" : "";
         if (encoder->bidirectional)
@@ -87,10 +87,10 @@ static void put_encoder_layer(att_model_sheet_writer *s, const att_rnn_encoder *
         return;
     }
     att_sheet_put(w, "\nThe other direction reads the sentence from its end.\n\n");
-    put_reversed(w, "reversed", "x", s->source.count);
+    put_reversed(w, "reversed", "x", s->source_length);
     snprintf(prefix, sizeof prefix, "encoder.%d.backward", index);
     put_cell(w, "backward", "reversed", &layer->backward, prefix, zero, zero);
-    put_reversed(w, "back", "backward", s->source.count);
+    put_reversed(w, "back", "backward", s->source_length);
     att_sheet_put(w, "x = [forward, back]\n");
 }
 
@@ -136,9 +136,9 @@ static void put_score(att_model_sheet_writer *s, const att_decoder_attention *at
         break;
     case ATT_MECHANISM_LOCATION:
         att_sheet_put(w, ", score = location");
-        snprintf(columns, sizeof columns, "[1:%zu, :]'", s->source.count);
+        snprintf(columns, sizeof columns, "[1:%zu, :]'", s->source_length);
         put_option(w, "W", "w", columns);
-        snprintf(columns, sizeof columns, "[1:%zu]", s->source.count);
+        snprintf(columns, sizeof columns, "[1:%zu]", s->source_length);
         put_option(w, "b", "b", columns);
         break;
     default: /* general and local scores multiply by projected keys */
@@ -151,12 +151,12 @@ static void put_window(att_model_sheet_writer *s, const att_decoder_attention *a
                        const char *query)
 {
     att_sheet_writer *w = &s->w;
-    att_sheet_put(w, "place = %zu * sigmoid(tanh(%s * ", s->source.count, query);
+    att_sheet_put(w, "place = %zu * sigmoid(tanh(%s * ", s->source_length, query);
     att_sheet_put_load(w, "attention.place.w");
     att_sheet_put(w, ") * ");
     att_sheet_put_load(w, "attention.place.v");
     att_sheet_put(w, ")\nwindow = -([");
-    for (size_t i = 0; i < s->source.count; i++)
+    for (size_t i = 0; i < s->source_length; i++)
         att_sheet_put(w, i > 0 ? " %zu" : "%zu", i);
     att_sheet_put(w, "] - place)^2 / %.9g\n",
                   2 * (double)attention->window * (double)attention->window);
@@ -185,9 +185,11 @@ static void put_attention(att_model_sheet_writer *s, const att_decoder_attention
     if (coverage)
         att_sheet_put(w, step > 0 ? "covered = covered + a.weights\n" : "covered = a.weights\n");
     const float *weights = s->steps[step].weights;
-    int64_t keys = (int64_t)s->source.count;
+    int64_t keys = (int64_t)s->source_length;
     if (weights)
         att_sheet_put_claim(w, "a.weights", weights, 1, keys, keys);
+    if (s->image.values)
+        att_image_sheet_put_grid(s, "a.weights");
 }
 
 /* ---- the decoder */
@@ -294,15 +296,13 @@ static void put_states(att_model_sheet_writer *s, const att_rnn_decoder *pass)
     if (network->readout_at_input && pass->readout)
         put_row(&s->w, "r", pass->readout->value, network->readout_size);
     if (pass->coverage)
-        put_row(&s->w, "covered", pass->coverage->value, (int64_t)s->source.count);
+        put_row(&s->w, "covered", pass->coverage->value, (int64_t)s->source_length);
 }
 
 static att_status put_states_before(att_model_sheet_writer *s, size_t step, att_error *err)
 {
-    const int64_t length = (int64_t)s->source.count;
-    const att_sources sources = {
-        .rows = 1, .length = length, .ids = s->source.items, .lengths = &length
-    };
+    const int64_t length = (int64_t)s->source_length;
+    const att_sources sources = att_model_sheet_sources(s, &length);
     att_rnn_decoder pass = { .network = s->model->network };
     ATT_TRY(att_tape_new(&pass.tape, &s->model->params, err));
     pass.network->encode(&pass, &sources);
@@ -321,10 +321,9 @@ static att_status put_states_before(att_model_sheet_writer *s, size_t step, att_
 
 /* ---- models */
 
-static void put_source(att_model_sheet_writer *s, const att_rnn_network *network)
+static void put_tokens(att_model_sheet_writer *s, const att_rnn_network *network)
 {
     att_sheet_writer *w = &s->w;
-    const att_decoder_attention *attention = &network->attention;
     bool bridges = s->model->settings->decoder_init == ATT_DECODER_INIT_PROJECT;
     att_sheet_put(w, "\n## Source embeddings\n\n");
     att_sheet_put_embeddings(w, &network->encoder.embedding,
@@ -332,11 +331,11 @@ static void put_source(att_model_sheet_writer *s, const att_rnn_network *network
                                                   .side = "source",
                                                   .table = "source.embed",
                                                   .ids = s->source.items,
-                                                  .count = s->source.count });
-    att_sheet_put_labels(w, "x", s->model->source_vocab, &s->source);
+                                                  .count = s->source_length });
+    att_model_sheet_put_source_labels(s, "x");
     att_rnn_sheet_put_encoder(s, &network->encoder, true);
     att_sheet_put(w, "y = x\n");
-    att_sheet_put_labels(w, "y", s->model->source_vocab, &s->source);
+    att_model_sheet_put_source_labels(s, "y");
     for (int i = 1; !bridges && i <= network->layers; i++) {
         att_sheet_put(w, "s_%d = h_%d\n", i, i);
         if (network->decoder[i - 1].cell == ATT_RNN_CELL_LSTM)
@@ -344,6 +343,44 @@ static void put_source(att_model_sheet_writer *s, const att_rnn_network *network
     }
     if (network->fixed_context)
         att_sheet_put(w, "fixed = h_%d\n", network->layers);
+}
+
+/* The mean of the cells of an image predicts the first states of the decoder. */
+static att_status put_image(att_model_sheet_writer *s, const att_rnn_network *network,
+                            att_error *err)
+{
+    att_sheet_writer *w = &s->w;
+    long long n = (long long)network->hidden_size;
+    ATT_TRY(att_image_sheet_put(s, &network->image_embedding, err));
+    att_sheet_put(w, "y = x\n");
+    att_model_sheet_put_source_labels(s, "y");
+    if (network->fixed_context || network->image_init)
+        att_sheet_put(w, "fixed = mean(y, cols)\n");
+    att_sheet_put(w, network->image_init
+                         ? "\nThe mean of the cells predicts the first states of the decoder.\n\n"
+                         : "\nThe first states of the decoder are zeros.\n\n");
+    for (int i = 0; i < network->layers; i++) {
+        bool lstm = network->decoder[i].cell == ATT_RNN_CELL_LSTM;
+        char matrix[NAME_SIZE];
+        snprintf(matrix, sizeof matrix, "start.%d.w", i);
+        if (network->image_init) {
+            att_sheet_put_linear(w, "start", "fixed", matrix, true);
+            att_sheet_put(w, "s_%d = tanh(start[:, 1:%lld])\n", i + 1, n);
+        } else {
+            att_sheet_put(w, "s_%d = zeros(1, %lld)\n", i + 1, n);
+        }
+        if (lstm && network->image_init)
+            att_sheet_put(w, "m_%d = tanh(start[:, %lld:%lld])\n", i + 1, n + 1, 2 * n);
+        else if (lstm)
+            att_sheet_put(w, "m_%d = zeros(1, %lld)\n", i + 1, n);
+    }
+    return ATT_OK;
+}
+
+/* The keys of scores that multiply by them. */
+static void put_keys(att_model_sheet_writer *s, const att_decoder_attention *attention)
+{
+    att_sheet_writer *w = &s->w;
     if (attention->mechanism == ATT_MECHANISM_GENERAL ||
         attention->mechanism == ATT_MECHANISM_LOCAL) {
         att_sheet_put(w, "\nThe keys of the %s score, once for all steps:\n\nkeys = y * ",
@@ -358,12 +395,17 @@ static att_status write_seq2seq(att_model_sheet_writer *s, const att_rnn_network
 {
     size_t first = 0, end = s->target.count;
     bool small = network->hidden_size <= ATT_SHEET_SMALL_SIZE &&
-                 network->layers <= ATT_SHEET_SMALL_LAYERS && end <= ATT_SHEET_SMALL_STEPS;
+                 network->layers <= ATT_SHEET_SMALL_LAYERS && end <= ATT_SHEET_SMALL_STEPS &&
+                 (!s->image.values || s->source_length <= ATT_SHEET_SMALL_CELLS);
     if (s->step > 0 || !small) {
         first = s->step > 0 ? (size_t)s->step - 1 : 0;
         end = first + 1;
     }
-    put_source(s, network);
+    if (s->image.values)
+        ATT_TRY(put_image(s, network, err));
+    else
+        put_tokens(s, network);
+    put_keys(s, &network->attention);
     if (first > 0)
         ATT_TRY(put_states_before(s, first, err));
     for (size_t t = first; t < end; t++)

@@ -245,6 +245,7 @@ static att_status write_classifier(att_model_sheet_writer *s, att_error *err)
     att_status status = ATT_OK;
     if (att_model_has_stop_token(s->model) && att_ids_add(&s->source, ATT_ID_EOS) != ATT_OK)
         status = att_fail_memory(err);
+    s->source_length = s->source.count;
     if (status == ATT_OK)
         status = put_encoder(s, &network->encoder, network->pooling.kind == ATT_POOL_LAST, err);
     if (status == ATT_OK) {

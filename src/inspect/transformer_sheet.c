@@ -14,6 +14,7 @@ typedef struct layer_stack {
     att_model_sheet_writer *s;
     const char *side; /* "encoder" or "decoder" */
     const att_transformer_layer *layer;
+    int64_t layers;           /* of the stack */
     int64_t index;            /* of the layer, from 0 */
     int64_t tokens;           /* rows of x */
     bool causal;              /* decoder */
@@ -170,6 +171,19 @@ static void put_self_attention(const layer_stack *l)
     end_sublayer(l, "self", "o", l->last_only);
 }
 
+/* The attention of the last position to the cells of an image, the mean of the heads. */
+static void put_cells_seen(const layer_stack *l, const att_multihead_attention *attention)
+{
+    att_sheet_writer *w = &l->s->w;
+    for (long long h = 0; h < attention->heads; h++) {
+        att_sheet_put(w, h > 0 ? " + a_%lld.weights" : "seen = (a_%lld.weights", h + 1);
+        if (!l->last_only && l->tokens > 1)
+            att_sheet_put(w, "[%lld, :]", (long long)l->tokens);
+    }
+    att_sheet_put(w, ") / %lld\n", (long long)attention->heads);
+    att_image_sheet_put_grid(l->s, "seen");
+}
+
 static void put_cross_attention(const layer_stack *l)
 {
     att_sheet_writer *w = &l->s->w;
@@ -181,6 +195,8 @@ static void put_cross_attention(const layer_stack *l)
     put_projection(l, "k", "y", "cross.key_value", 0, keys);
     put_projection(l, "v", "y", "cross.key_value", keys, keys);
     put_heads(l, attention, "cross.out", false);
+    if (l->s->image.values && l->index + 1 == l->layers)
+        put_cells_seen(l, attention);
     end_sublayer(l, "cross", "o", false);
 }
 
@@ -216,8 +232,9 @@ bool att_transformer_sheet_is_small(const att_model *model, int64_t layers)
 }
 
 /* Leaves out the layers before the last, whose input the model computed. */
-static void put_left_out(layer_stack *l, int64_t layers, const att_node *input)
+static void put_left_out(layer_stack *l, const att_node *input)
 {
+    int64_t layers = l->layers;
     att_sheet_put(&l->s->w,
                   "\nLeft out: the embeddings and the first %lld of %lld %s layers. x is their "
                   "output, as the model computed it.\n\nx = ",
@@ -253,11 +270,12 @@ void att_transformer_sheet_put_encoder(att_model_sheet_writer *s,
 {
     layer_stack l = { .s = s,
                       .side = "encoder",
-                      .tokens = (int64_t)s->source.count,
+                      .layers = network->encoder_layers,
+                      .tokens = (int64_t)s->source_length,
                       .positions = att_model_sheet_positions(s, network->first_tag) };
     if (!att_transformer_sheet_is_small(s->model, network->encoder_layers)) {
-        put_left_out(&l, network->encoder_layers, probe->x[network->encoder_layers - 1]);
-        att_sheet_put_labels(&s->w, "x", s->model->source_vocab, &s->source);
+        put_left_out(&l, probe->x[network->encoder_layers - 1]);
+        att_model_sheet_put_source_labels(s, "x");
     }
     for (; l.index < network->encoder_layers; l.index++) {
         l.layer = &network->encoder[l.index];
@@ -268,8 +286,24 @@ void att_transformer_sheet_put_encoder(att_model_sheet_writer *s,
 
 /* ---- seq2seq and language models */
 
-static void put_source(att_model_sheet_writer *s, const att_transformer_network *network,
-                       const att_node *encoder_output)
+static void put_source_embeddings(att_model_sheet_writer *s, const att_transformer_network *network)
+{
+    att_sheet_writer *w = &s->w;
+    bool shared = s->model->settings->tie_embeddings == ATT_TIE_ALL;
+    att_sheet_put(w, "\n## Source embeddings\n\n");
+    att_sheet_put_embeddings(
+        w, &network->source_embedding,
+        &(att_sheet_tokens){ .name = "x",
+                             .side = "source",
+                             .table = shared ? "target.embed" : "source.embed",
+                             .ids = s->source.items,
+                             .count = s->source_length,
+                             .positions = att_model_sheet_positions(s, network->first_tag) });
+    att_model_sheet_put_source_labels(s, "x");
+}
+
+static att_status put_source(att_model_sheet_writer *s, const att_transformer_network *network,
+                             const att_node *encoder_output, att_error *err)
 {
     att_sheet_writer *w = &s->w;
     if (!att_transformer_sheet_is_small(s->model, network->encoder_layers)) {
@@ -279,24 +313,20 @@ static void put_source(att_model_sheet_writer *s, const att_transformer_network 
         att_sheet_put_matrix(w, encoder_output->value, encoder_output->shape[1],
                              encoder_output->shape[2], encoder_output->shape[2]);
         att_sheet_put(w, "\n");
-        att_sheet_put_labels(w, "y", s->model->source_vocab, &s->source);
-        return;
+        att_model_sheet_put_source_labels(s, "y");
+        return ATT_OK;
     }
-    bool shared = s->model->settings->tie_embeddings == ATT_TIE_ALL;
-    att_sheet_put(w, "\n## Source embeddings\n\n");
-    att_sheet_put_embeddings(
-        w, &network->source_embedding,
-        &(att_sheet_tokens){ .name = "x",
-                             .side = "source",
-                             .table = shared ? "target.embed" : "source.embed",
-                             .ids = s->source.items,
-                             .count = s->source.count,
-                             .positions = att_model_sheet_positions(s, network->first_tag) });
-    att_sheet_put_labels(w, "x", s->model->source_vocab, &s->source);
+    if (s->image.values)
+        ATT_TRY(att_image_sheet_put(s, &network->image_embedding, err));
+    else
+        put_source_embeddings(s, network);
     att_transformer_sheet_put_encoder(s, network, NULL);
     att_sheet_put(w, "y = x\n");
     att_sheet_put_claim(w, "y", encoder_output->value, encoder_output->shape[1],
                         encoder_output->shape[2], encoder_output->shape[2]);
+    if (s->image.values)
+        att_model_sheet_put_source_labels(s, "y");
+    return ATT_OK;
 }
 
 static void put_target(att_model_sheet_writer *s, const att_transformer_network *network,
@@ -304,7 +334,7 @@ static void put_target(att_model_sheet_writer *s, const att_transformer_network 
 {
     att_sheet_writer *w = &s->w;
     int64_t layers = network->decoder_layers, n = (int64_t)s->target.count;
-    layer_stack l = { .s = s, .side = "decoder", .tokens = n, .causal = true };
+    layer_stack l = { .s = s, .side = "decoder", .layers = layers, .tokens = n, .causal = true };
     if (att_transformer_sheet_is_small(s->model, layers)) {
         att_sheet_put(w,
                       network->has_encoder ? "\n## Target embeddings\n\n" : "\n## Embeddings\n\n");
@@ -315,7 +345,7 @@ static void put_target(att_model_sheet_writer *s, const att_transformer_network 
                                                       .ids = s->target.items,
                                                       .count = s->target.count });
     } else {
-        put_left_out(&l, layers, run->probe.x[layers - 1]);
+        put_left_out(&l, run->probe.x[layers - 1]);
         l.last_only = true;
     }
     att_sheet_put_labels(w, "x", s->model->target_vocab, &s->target);
@@ -355,11 +385,11 @@ att_status att_transformer_sheet_write(att_model_sheet_writer *s, att_error *err
     att_attention_capture run;
     if (s->step > 0)
         s->target.count = (size_t)s->step; /* the steps before are positions of the same pass */
-    const att_head_selection which = { .block = ATT_BLOCK_DECODER, .input = s->input };
-    att_status status = att_attention_capture_run_ids(&run, s->model, &which, &s->target, err);
+    att_status status =
+        att_attention_capture_run_ids(&run, s->model, s->input, s->image.values, &s->target, err);
+    if (status == ATT_OK && network->has_encoder)
+        status = put_source(s, network, run.probe.encoder_output, err);
     if (status == ATT_OK) {
-        if (network->has_encoder)
-            put_source(s, network, run.probe.encoder_output);
         put_target(s, network, &run);
         put_next_token(s, network);
     }

@@ -87,13 +87,16 @@ int64_t att_image_embedding_cell_count(const att_image_embedding *embedding)
     return embedding->rows * embedding->columns;
 }
 
-static att_node *run_conv_layers(const att_image_embedding *embedding, att_tape *tape, att_node *x)
+att_node *att_image_embedding_convolve(const att_image_embedding *embedding, att_tape *tape,
+                                       int64_t count, const float *images)
 {
     static const att_conv2d_options options = { .kernel_height = KERNEL,
                                                 .kernel_width = KERNEL,
                                                 .stride = 1,
                                                 .padding = KERNEL / 2,
                                                 .activation = ATT_ACTIVATION_RELU };
+    const int64_t in[] = { count, embedding->in_rows, embedding->in_columns, embedding->channels };
+    att_node *x = att_tape_input_view(tape, 4, in, images);
     for (int i = 0; i < embedding->conv_layers; i++) {
         x = att_conv2d(tape, x, att_tape_param(tape, embedding->conv[i].w),
                        att_tape_param(tape, embedding->conv[i].bias), &options);
@@ -129,11 +132,8 @@ att_node *att_image_embedding_run(const att_image_embedding *embedding, att_tape
                                   int64_t count, const float *images)
 {
     int64_t cells = att_image_embedding_cell_count(embedding);
-    const int64_t in[] = { count, embedding->in_rows, embedding->in_columns, embedding->channels };
-    att_node *x = att_tape_input_view(tape, 4, in, images);
-    if (embedding->conv_layers > 0)
-        x = run_conv_layers(embedding, tape, x);
-    else
+    att_node *x = att_image_embedding_convolve(embedding, tape, count, images);
+    if (embedding->conv_layers == 0)
         x = att_layer_norm(tape, x, att_tape_param(tape, embedding->norm_gain),
                            att_tape_param(tape, embedding->norm_bias));
     if (!x)

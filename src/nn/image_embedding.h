@@ -35,6 +35,11 @@ void att_image_embedding_build(att_image_embedding *out, att_param_builder *buil
 att_node *att_image_embedding_run(const att_image_embedding *embedding, att_tape *tape,
                                   int64_t count, const float *images);
 
+/* The first part of it: the features [count,rows,columns,C] behind the convolutions, or the images
+ * themselves where there are none. */
+att_node *att_image_embedding_convolve(const att_image_embedding *embedding, att_tape *tape,
+                                       int64_t count, const float *images);
+
 /* rows columns */
 int64_t att_image_embedding_cell_count(const att_image_embedding *embedding);
 

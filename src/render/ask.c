@@ -43,7 +43,7 @@ void att_ask_put_shape(att_writer *out, const att_ask *ask, const char *times)
     att_putf(out, "a %" PRId64 " %s %" PRId64 " matrix", ask->value->rows, times, ask->value->cols);
 }
 
-void att_blank_put_tex(att_writer *out, const att_matrix *value)
+void att_blank_put_tex(att_writer *out, const att_matrix *value, const char *blank)
 {
     bool scalar = value->rows == 1 && value->cols == 1;
     att_put(out, scalar ? "" : "\\begin{bmatrix}");
@@ -51,7 +51,7 @@ void att_blank_put_tex(att_writer *out, const att_matrix *value)
         att_put(out, i > 0 ? " \\\\ " : "");
         for (int64_t j = 0; j < value->cols; j++) {
             att_put(out, j > 0 ? " & " : "");
-            att_put(out, "\\boxed{\\phantom{-00.000}}");
+            att_put(out, blank);
         }
     }
     att_put(out, scalar ? "" : "\\end{bmatrix}");

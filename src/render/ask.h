@@ -16,8 +16,8 @@ void att_ask_put_terms(att_writer *out, const att_ask *ask);
 /* "a 3 × 40 matrix", for an answer without blanks; `times` is the sign. */
 void att_ask_put_shape(att_writer *out, const att_ask *ask, const char *times);
 
-/* A matrix of empty boxes as LaTeX mathematics, which MathJax knows too. */
-void att_blank_put_tex(att_writer *out, const att_matrix *value);
+/* A matrix of empty boxes as LaTeX mathematics, each of them `blank`. */
+void att_blank_put_tex(att_writer *out, const att_matrix *value, const char *blank);
 void att_blank_put_html(att_writer *out, const att_matrix *value);
 
 /* One row of blanks for a terminal: "[ ______  ______ ]". */

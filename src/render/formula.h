@@ -74,6 +74,9 @@ extern const att_notation att_notation_ascii;
 extern const att_notation att_notation_tex;     /* for LaTeX documents: ASCII only */
 extern const att_notation att_notation_mathjax; /* for Markdown: LaTeX with raw Unicode */
 extern const att_notation att_notation_mathml;
+/* The same two with fractions as a / b and plain parentheses, so that a wide one can be broken. */
+extern const att_notation att_notation_tex_in_line;
+extern const att_notation att_notation_mathjax_in_line;
 
 /* Numbers that the user did not write are rounded to `digits`; ATT_DIGITS_EXACT prints them
  * exactly. */

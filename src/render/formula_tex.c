@@ -144,13 +144,14 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
     }
 }
 
-#define LOOKS                                                                                      \
+#define LOOKS(...) LOOKS_OF(__VA_ARGS__)
+#define LOOKS_OF(COMMA, OPEN, CLOSE, ...)                                                          \
     {                                                                                              \
         [ATT_CONSTRUCT_ADD] = { "", " + ", "", false, false },                                     \
         [ATT_CONSTRUCT_SUBTRACT] = { "", " - ", "", false, false },                                \
         [ATT_CONSTRUCT_PRODUCT] = { "", "\\,", "", false, false },                                 \
         [ATT_CONSTRUCT_NUMBER_PRODUCT] = { "", " \\cdot ", "", false, false },                     \
-        [ATT_CONSTRUCT_DIVIDE] = { "\\frac{", "}{", "}", true, true },                             \
+        [ATT_CONSTRUCT_DIVIDE] = { __VA_ARGS__ },                                                  \
         [ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE] = { "", " \\odot ", "", false, false },               \
         [ATT_CONSTRUCT_DIVIDE_ELEMENTWISE] = { "", " \\oslash ", "", false, false },               \
         [ATT_CONSTRUCT_LESS] = { "", " < ", "", false, false },                                    \
@@ -163,9 +164,9 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
         [ATT_CONSTRUCT_NEGATE] = { "-", "", "", false, false },                                    \
         [ATT_CONSTRUCT_TRANSPOSE] = { "{", "", "}^{\\top}", false, false },                        \
         [ATT_CONSTRUCT_GROUP] = { "(", "", ")", true, false },                                     \
-        [ATT_CONSTRUCT_GROUP_TALL] = { "\\left(", "", "\\right)", true, false },                   \
-        [ATT_CONSTRUCT_CALL] = { "(", ",\\ ", ")", true, false },                                  \
-        [ATT_CONSTRUCT_CALL_TALL] = { "\\left(", ",\\ ", "\\right)", true, false },                \
+        [ATT_CONSTRUCT_GROUP_TALL] = { OPEN, "", CLOSE, true, false },                             \
+        [ATT_CONSTRUCT_CALL] = { "(", COMMA, ")", true, false },                                   \
+        [ATT_CONSTRUCT_CALL_TALL] = { OPEN, COMMA, CLOSE, true, false },                           \
         [ATT_CONSTRUCT_SQRT] = { "\\sqrt{", "", "}", true, false },                                \
         [ATT_CONSTRUCT_SQRT_SIMPLE] = { "\\sqrt{", "", "}", true, false },                         \
         [ATT_CONSTRUCT_EXP] = { "e^{", "", "}", true, false },                                     \
@@ -187,5 +188,22 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
     .ellipsis = "\\dots", .all = ":", .exp_as_power = true, .name = put_name, .word = put_word,    \
     .function = put_function, .string = put_string, .number = put_number
 
-const att_notation att_notation_tex = { .constructs = LOOKS, .raw_unicode = false, LEAVES };
-const att_notation att_notation_mathjax = { .constructs = LOOKS, .raw_unicode = true, LEAVES };
+#define FRACTION "\\left(", "\\right)", "\\frac{", "}{", "}", true, true
+#define IN_LINE  "(", ")", "", " / ", "", false, false
+
+/* TeX may break a line between the arguments of a call. */
+#define TEX_BREAKS     ",\\ \\allowbreak "
+#define MATHJAX_BREAKS ",\\ "
+
+const att_notation att_notation_tex = { .constructs = LOOKS(TEX_BREAKS, FRACTION),
+                                        .raw_unicode = false,
+                                        LEAVES };
+const att_notation att_notation_tex_in_line = { .constructs = LOOKS(TEX_BREAKS, IN_LINE),
+                                                .raw_unicode = false,
+                                                LEAVES };
+const att_notation att_notation_mathjax = { .constructs = LOOKS(MATHJAX_BREAKS, FRACTION),
+                                            .raw_unicode = true,
+                                            LEAVES };
+const att_notation att_notation_mathjax_in_line = { .constructs = LOOKS(MATHJAX_BREAKS, IN_LINE),
+                                                    .raw_unicode = true,
+                                                    LEAVES };

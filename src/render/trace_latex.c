@@ -21,6 +21,7 @@ enum {
     CELL_BYTES = 6,
     CELL_COLUMNS = 5, /* of a value in its cell */
     MAP_VALUES = 12,  /* maps up to this many keys show their values */
+    WIDE_FORMULA = 70,
     LINE_COLUMNS = 60 /* formula and matrix share a line up to about this width */
 };
 
@@ -63,12 +64,15 @@ static const char preamble[] =
     "\\addtolength{\\attendroom}{-6em}%\n"
     "  \\sbox{\\attendbox}{$\\displaystyle #1$}%\n"
     "  \\ifdim\\wd\\attendbox>\\attendroom\\par{\\leftskip=1.5em \\hangindent=2.5em \\hangafter=1\n"
-    "  \\rightskip=3em plus 1fil \\binoppenalty=0 \\relpenalty=0 \\lineskip=3pt "
+    "  \\rightskip=3em plus 1fil \\binoppenalty=0 \\relpenalty=200 \\lineskip=3pt "
     "\\lineskiplimit=2pt\n"
     "  $\\displaystyle #1$\\par}%\n"
     "  \\else\\par\\hspace*{1.5em}\\usebox{\\attendbox}\\par\\fi}\n"
     "% What stands above a formula or a figure is never parted from it.\n"
     "\\newcommand{\\attendcaption}[1]{\\par #1\\par\\nobreak}\n"
+    "% A box for a number that is written by hand, in a line of its own height.\n"
+    "\\newcommand{\\attendblank}{\\rule[-4mm]{0pt}{10mm}\\,\\setlength{\\fboxsep}{0pt}"
+    "\\fbox{\\rule[-2mm]{0pt}{7mm}\\hspace{15mm}}\\,}\n"
     "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
     "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
     "% A cell of a map: its color, the color of its text, its text. Boxes, because the package\n"
@@ -170,19 +174,30 @@ static bool is_tall(const att_expr *e)
     return false;
 }
 
-/* Whether TeX can break the formula into lines: no wide fraction, matrix or root is in the way. */
-static bool can_break(att_page *page, const att_expr *e)
+/* Whether TeX can break the formula into lines: no wide fraction, matrix or root is in the way.
+ * With fractions `in_line`, these and their parentheses are not. */
+static bool can_break(att_page *page, const att_expr *e, bool in_line)
 {
-    enum { WIDE = 70 };
     bool sum = e->kind == ATT_EXPR_BINARY &&
-               (e->op == ATT_OP_ADD || e->op == ATT_OP_SUBTRACT || e->op == ATT_OP_MULTIPLY);
-    bool call = e->kind == ATT_EXPR_CALL && strcmp(e->text, "exp") != 0 && !is_tall(e);
+               (e->op == ATT_OP_ADD || e->op == ATT_OP_SUBTRACT || e->op == ATT_OP_MULTIPLY ||
+                e->op == ATT_OP_MULTIPLY_ELEMENTWISE || (in_line && e->op == ATT_OP_DIVIDE));
+    bool call = e->kind == ATT_EXPR_CALL && strcmp(e->text, "exp") != 0 && (in_line || !is_tall(e));
     if (!sum && !call)
-        return att_formula_width(page, e) <= WIDE;
+        return att_formula_width(page, e) <= WIDE_FORMULA;
     for (size_t i = 0; i < e->children; i++)
-        if (!can_break(page, e->child[i]))
+        if (!can_break(page, e->child[i], in_line))
             return false;
     return true;
+}
+
+/* Fractions are drawn, unless one is so wide that the formula would shrink to fit the page. */
+static const att_notation *choose_notation(att_page *page, const att_expr *e, bool *breaks)
+{
+    *breaks = !e || can_break(page, e, false);
+    if (*breaks || !can_break(page, e, true))
+        return &att_notation_tex;
+    *breaks = true;
+    return &att_notation_tex_in_line;
 }
 
 static void close_display(att_page *page)
@@ -201,13 +216,12 @@ static bool is_long(att_page *page, const att_expr *formula, const att_matrix *v
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value, const att_matrix *rounded)
 {
-    const att_notation *notation = &att_notation_tex;
     bool literal = formula && value && att_expr_is_literal(formula);
-    bool has_formula = formula && !literal;
-    att_put(page->out,
-            has_formula && can_break(page, formula) && (!value || is_long(page, formula, value))
-                ? "\\attendsum{"
-                : "\\attendline{");
+    bool has_formula = formula && !literal, breaks;
+    const att_notation *notation = choose_notation(page, has_formula ? formula : NULL, &breaks);
+    att_put(page->out, has_formula && breaks && (!value || is_long(page, formula, value))
+                           ? "\\attendsum{"
+                           : "\\attendline{");
     if (name)
         notation->name(page->out, name, notation);
     if (has_formula) {
@@ -240,10 +254,11 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
 
 static void latex_calculation(att_page *page, const att_calculation *calculation)
 {
-    bool breaks = !calculation->right || can_break(page, calculation->right);
+    bool breaks;
+    const att_notation *notation = choose_notation(page, calculation->right, &breaks);
     att_put(page->out, breaks ? "\\attendsum{" : "\\attendline{");
-    att_put_calculation(page->out, calculation, &att_notation_tex, page->options->digits, " = ",
-                        " = ", " \\approx ");
+    att_put_calculation(page->out, calculation, notation, page->options->digits, " = ", " = ",
+                        " \\approx ");
     close_display(page);
 }
 
@@ -475,7 +490,7 @@ static void latex_ask(att_page *page, const att_trace_step *step)
         att_matrix_put_tex(page->out, &view, &att_notation_tex);
     } else if (att_ask_has_blanks(ask)) {
         att_put(page->out, " = \\renewcommand{\\arraystretch}{1.6}");
-        att_blank_put_tex(page->out, ask->value);
+        att_blank_put_tex(page->out, ask->value, "\\attendblank");
     } else {
         att_put(page->out, "\\text{, ");
         att_ask_put_shape(page->out, ask, "$\\times$");

@@ -7,13 +7,15 @@
 #include "render/diagram_page.h"
 #include "render/page.h"
 #include "render/prose.h"
+#include "render/tex_break.h"
 #include "render/view.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
-enum { MAX_ROWS = 20, MAX_COLS = 12, MAP_QUERIES = 24, MAP_KEYS = 16 };
+/* LINE_WIDTH: of a formula, in digits, that fits a page of GitHub. */
+enum { MAX_ROWS = 20, MAX_COLS = 12, MAP_QUERIES = 24, MAP_KEYS = 16, LINE_WIDTH = 80 };
 
 /* A user's text as one line of Markdown, with escapes. */
 static void put_escaped(att_writer *out, const char *text)
@@ -70,6 +72,39 @@ static void put_table_rule(att_page *page, int64_t columns)
     att_put(page->out, "\n");
 }
 
+/* Fractions are drawn, unless one is wider than the page and can be broken. */
+static const att_notation *choose_notation(att_page *page, const att_expr *formula)
+{
+    att_string text = { 0 };
+    att_writer tex = att_writer_on(&text);
+    att_put_formula(&tex, formula, &att_notation_mathjax, page->options->digits);
+    bool wide = tex.status == ATT_OK && att_tex_widest_piece(text.data) > LINE_WIDTH;
+    if (tex.status != ATT_OK)
+        page->out->status = tex.status;
+    att_string_free(&text);
+    return wide ? &att_notation_mathjax_in_line : &att_notation_mathjax;
+}
+
+/* "name = formula" on several lines, if it is wide; the value is on a line of its own. */
+static bool put_wide_formula(att_page *page, const char *name, const att_expr *formula)
+{
+    const att_notation *notation = choose_notation(page, formula);
+    att_string text = { 0 };
+    att_writer tex = att_writer_on(&text);
+    notation->name(&tex, name, notation);
+    att_put(&tex, " &= ");
+    att_put_formula(&tex, formula, notation, page->options->digits);
+    bool wide = tex.status == ATT_OK && att_tex_width(text.data) > LINE_WIDTH;
+    if (wide) {
+        att_put(page->out, "\begin{aligned}\n");
+        att_put_tex_broken(page->out, text.data, LINE_WIDTH);
+    }
+    if (tex.status != ATT_OK)
+        page->out->status = tex.status;
+    att_string_free(&text);
+    return wide;
+}
+
 /* name = formula = value in a math block. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value, const att_matrix *rounded)
@@ -77,24 +112,26 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     const att_notation *notation = &att_notation_mathjax;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
     att_put(page->out, "\n```math\n");
-    if (name)
+    bool wide = name && has_formula && put_wide_formula(page, name, formula);
+    if (!wide && name)
         notation->name(page->out, name, notation);
-    if (name && (has_formula || value))
+    if (!wide && name && (has_formula || value))
         att_put(page->out, " = ");
-    if (has_formula)
+    if (!wide && has_formula)
         att_put_formula(page->out, formula, notation, page->options->digits);
     if (value) {
         att_view view = att_view_of(value, page->options, MAX_ROWS, MAX_COLS);
-        att_put(page->out, has_formula ? "\n= " : "");
+        att_put(page->out, wide ? " \\\\\n&= " : has_formula ? "\n= " : "");
         att_matrix_put_tex(page->out, &view, notation);
     }
     if (value && rounded) {
         char words[ATT_ROUNDING_WORDS];
         att_view view = att_view_of(rounded, page->options, MAX_ROWS, MAX_COLS);
-        att_put(page->out, "\n\\approx ");
+        att_put(page->out, wide ? " \\\\\n&\\approx " : "\n\\approx ");
         att_matrix_put_tex(page->out, &view, notation);
         att_putf(page->out, "\\quad\\text{(%s)}", att_page_rounding(page, words));
     }
+    att_put(page->out, wide ? "\n\\end{aligned}" : "");
     att_put(page->out, "\n```\n");
 }
 
@@ -164,8 +201,17 @@ static void md_prose(att_page *page, const att_trace_step *step)
 
 static void md_calculation(att_page *page, const att_calculation *calculation)
 {
-    att_put_calculation(page->out, calculation, &att_notation_mathjax, page->options->digits,
-                        " &= ", " = ", " \\approx ");
+    att_string text = { 0 };
+    att_writer tex = att_writer_on(&text);
+    const att_notation *notation =
+        calculation->right ? choose_notation(page, calculation->right) : &att_notation_mathjax;
+    att_put_calculation(&tex, calculation, notation, page->options->digits, " &= ", " = ",
+                        " \\approx ");
+    if (tex.status == ATT_OK)
+        att_put_tex_broken(page->out, text.data, LINE_WIDTH);
+    else
+        page->out->status = tex.status;
+    att_string_free(&text);
 }
 
 static void md_head(att_page *page, int64_t number)
@@ -338,7 +384,7 @@ static void md_ask(att_page *page, const att_trace_step *step)
         att_matrix_put_tex(page->out, &view, &att_notation_mathjax);
     } else if (att_ask_has_blanks(ask)) {
         att_put(page->out, " = ");
-        att_blank_put_tex(page->out, ask->value);
+        att_blank_put_tex(page->out, ask->value, "\\,\\boxed{\\phantom{\\Big|00.000}}\\,");
     }
     att_put(page->out, "\n```\n");
     if (!page->sheet->solution && !att_ask_has_blanks(ask)) {

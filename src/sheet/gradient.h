@@ -13,7 +13,7 @@
  *   gradient_functions.c  functions of functions.c, and the table of all functions
  *   gradient_choice.c     where, diag, sort, topk, cross_entropy, dropout
  *   gradient_layers.c     linear, conv1d, layernorm, rmsnorm
- *   gradient_rnn.c        rnn, lstm, gru
+ *   gradient_rnn.c        rnn, lstm, gru; gradient_rnn_cells.c: the rules of their parts
  *   gradient_attention.c  one head of attention, from its output to its scores
  *   gradient_scores.c     scores: queries, keys and parameters; gradient_scores_nonlinear.c
  *   gradient_heads.c      attention, self_attention, cross_attention, multihead: projections */
@@ -97,8 +97,14 @@ att_status att_backward_finish_as(att_backward *walk, const att_matrix *value,
 att_status att_backward_keep(att_backward *walk, const att_trace_part *part,
                              const att_matrix *gradient);
 
+/* What was kept under the name of a part by the current computation; NULL: nothing. */
+const att_matrix *att_backward_kept(const att_backward *walk, const char *part);
+
 /* Adds a step for something that has no name in the sheet, such as the sums before the gates. */
 att_status att_backward_show(att_backward *walk, const att_trace_part *part);
+/* The same from a contribution, with its calculations. */
+att_status att_backward_show_worked(att_backward *walk, const char *name,
+                                    const att_contribution *part);
 
 /* A formula such as "G * B'": the names in `keys`, one letter each, stand for the expressions that
  * follow, in this order. NULL when memory is out. */

@@ -52,12 +52,28 @@ static att_status send_slice(att_head_back *back, const struct projection *p, co
             .value = value });
 }
 
-/* Sends the gradient of a projected part to x and w. */
-static att_status projection_backward(att_head_back *back, const struct projection *p)
+/* Adds to the gradient of an input by this call alone. */
+static att_status add_input(att_head_back *back, att_matrix **input, const att_matrix *like,
+                            const att_matrix *more)
+{
+    if (!more)
+        return ATT_OK;
+    if (!*input)
+        *input = att_matrix_new(arena_of(back), like->rows, like->cols);
+    if (!*input)
+        return out_of_memory(back);
+    for (int64_t i = 0; i < like->rows * like->cols; i++)
+        (*input)->data[i] += more->data[i];
+    return ATT_OK;
+}
+
+/* Sends the gradient of a projected part to x and w, and adds that of x to *input. */
+static att_status projection_backward(att_head_back *back, const struct projection *p,
+                                      att_matrix **input)
 {
     const att_matrix *g, *value = att_head_find_part(back->c, p->part, back->head.number);
     if (!p->w) /* the part is x itself, which has got its gradient */
-        return ATT_OK;
+        return add_input(back, input, p->x, att_backward_kept(back->walk, p->part));
     ATT_TRY(att_backward_finish(back->walk, value, &g));
     if (!g)
         return ATT_OK;
@@ -66,7 +82,25 @@ static att_status projection_backward(att_head_back *back, const struct projecti
         return out_of_memory(back);
     const att_linear_inputs in = { .x = p->x, .w = p->w, .columns = back->layer.columns };
     ATT_TRY(att_send_linear(back->walk, &in, g, name));
+    att_terms terms = in.columns ? att_terms_product_at(p->w, g) : att_terms_product_bt(g, p->w);
+    const att_matrix *dx = att_terms_sum(arena_of(back), &terms, p->x->rows, p->x->cols);
+    if (!dx)
+        return out_of_memory(back);
+    ATT_TRY(add_input(back, input, p->x, dx));
     return p->w == p->whole ? ATT_OK : send_slice(back, p, g, name);
+}
+
+/* Keeps the gradients of the parts x and y, which are inputs: a.grad.x. */
+static att_status keep_inputs(att_backward *walk, const att_computation *c,
+                              att_matrix *const *inputs)
+{
+    for (size_t i = 0; i < c->output.part_count; i++) {
+        const att_trace_part *part = &c->output.parts[i];
+        bool y = strcmp(part->name, "y") == 0;
+        if (part->head == 0 && (y || strcmp(part->name, "x") == 0) && inputs[y])
+            ATT_TRY(att_backward_keep(walk, part, inputs[y]));
+    }
+    return ATT_OK;
 }
 
 /* ---------------------------------------------------------------- the functions */
@@ -89,6 +123,7 @@ static att_status run_single(att_backward *walk, const att_computation *c, bool 
         return att_fail_memory(att_backward_error(walk));
     ATT_TRY(att_head_start(walk, c, 0, 1, back));
     ATT_TRY(att_head_backward(back));
+    att_matrix *inputs[2] = { NULL, NULL };
     size_t first = cross ? 2 : 1;
     for (size_t role = 3; role-- > 0;) {
         const att_matrix *w =
@@ -96,9 +131,9 @@ static att_status run_single(att_backward *walk, const att_computation *c, bool 
         const struct projection p = {
             .part = parts[role], .x = c->call->args[cross && role > 0].matrix, .whole = w, .w = w
         };
-        ATT_TRY(projection_backward(back, &p));
+        ATT_TRY(projection_backward(back, &p, &inputs[cross && role > 0]));
     }
-    return ATT_OK;
+    return keep_inputs(walk, c, inputs);
 }
 
 att_status att_self_attention_rule(att_backward *walk, const att_computation *c)
@@ -196,6 +231,7 @@ att_status att_multihead_rule(att_backward *walk, const att_computation *c)
     const att_matrix *x = c->call->args[0].matrix, *y = from ? from->matrix : x;
     const att_value *vectors = att_call_option(c->call, "vectors");
     ATT_TRY(split_output(walk, c, heads, vectors && strcmp(vectors->word, "columns") == 0));
+    att_matrix *inputs[2] = { NULL, NULL };
     for (int64_t h = heads; h >= 1; h--) {
         att_head_back *back = att_arena_alloc(att_backward_arena(walk), 1, sizeof *back);
         if (!back)
@@ -205,8 +241,8 @@ att_status att_multihead_rule(att_backward *walk, const att_computation *c)
         for (size_t role = 3; role-- > 0;) {
             struct projection p = { .part = parts[role], .x = role > 0 ? y : x };
             ATT_TRY(find_weight(back, &c->call->args[role + 1], heads, &p));
-            ATT_TRY(projection_backward(back, &p));
+            ATT_TRY(projection_backward(back, &p, &inputs[from && role > 0]));
         }
     }
-    return ATT_OK;
+    return keep_inputs(walk, c, inputs);
 }

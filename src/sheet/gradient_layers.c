@@ -6,6 +6,7 @@
 #include "sheet/blocks.h"
 #include "sheet/matrix.h"
 
+#include <math.h>
 #include <string.h>
 
 static att_status finish_output(att_backward *walk, const att_computation *c,
@@ -18,16 +19,19 @@ static att_status finish_output(att_backward *walk, const att_computation *c,
 
 /* ---- layernorm and rmsnorm */
 
-/* The gradient of the optional row `to` of the call. */
+/* The gradient of the optional row `to` of the call, the sums of the rows of `terms`. */
 static att_status send_row(att_backward *walk, const att_matrix *to, const char *reason,
-                           att_expr *formula, double *sums, const att_matrix *like)
+                           att_expr *formula, double *sums, att_terms terms, int64_t width)
 {
     att_matrix *value = att_matrix_new(att_backward_arena(walk), to->rows, to->cols);
     if (!value)
         return att_fail_memory(att_backward_error(walk));
-    memcpy(value->data, sums, (size_t)like->cols * sizeof *sums);
+    memcpy(value->data, sums, (size_t)width * sizeof *sums);
+    if (to->rows > 1) /* a column */
+        terms = att_terms_transpose(terms);
     return att_backward_send(
-        walk, to, (att_contribution){ .reason = reason, .formula = formula, .value = value });
+        walk, to,
+        (att_contribution){ .reason = reason, .formula = formula, .value = value, .terms = terms });
 }
 
 struct norm_grads {
@@ -35,6 +39,81 @@ struct norm_grads {
     double *gain;
     double *bias;
 };
+
+/* What the calculations of a norm's gradients show: vectors are rows. */
+struct norm_numbers {
+    const att_matrix *g;
+    const double *gain; /* or NULL: ones */
+    att_matrix *n;      /* the normalized rows */
+    double *s;          /* [rows] the numbers they were divided by */
+    bool centered, columns;
+};
+
+static const struct norm_numbers *norm_numbers(att_arena *arena, const struct norm_numbers *of,
+                                               const att_matrix *x, double eps)
+{
+    struct norm_numbers *out = att_arena_alloc(arena, 1, sizeof *out);
+    if (!out)
+        return NULL;
+    *out = *of;
+    out->n = att_matrix_new(arena, x->rows, x->cols);
+    out->s = att_arena_alloc(arena, (size_t)x->rows, sizeof *out->s);
+    if (!out->n || !out->s)
+        return NULL;
+    for (int64_t i = 0; i < x->rows; i++) {
+        const double *row = x->data + i * x->cols;
+        double *n = out->n->data + i * x->cols, mean = 0, squares = 0;
+        if (out->centered)
+            att_reference_layer_norm(n, row, x->cols, eps, NULL, NULL);
+        else
+            att_reference_rms_norm(n, row, x->cols, eps, NULL);
+        for (int64_t j = 0; out->centered && j < x->cols; j++)
+            mean += row[j] / (double)x->cols;
+        for (int64_t j = 0; j < x->cols; j++)
+            squares += (row[j] - mean) * (row[j] - mean);
+        out->s[i] = sqrt(squares / (double)x->cols + eps);
+    }
+    return out;
+}
+
+/* g gain at (i, j), and times n. */
+static att_expr *norm_factor(att_arena *arena, const struct norm_numbers *of, int64_t i, int64_t j,
+                             bool times_n)
+{
+    int64_t at = i * of->g->cols + j;
+    att_expr *product = att_make_number(arena, of->g->data[at]);
+    if (of->gain)
+        product =
+            att_make_binary(arena, ATT_OP_MULTIPLY, product, att_make_number(arena, of->gain[j]));
+    return times_n ? att_make_binary(arena, ATT_OP_MULTIPLY, product,
+                                     att_make_number(arena, of->n->data[at]))
+                   : product;
+}
+
+/* The mean over the row of g gain, or of g gain n: a quotient. */
+static att_expr *norm_mean(att_arena *arena, const struct norm_numbers *of, int64_t i, bool times_n)
+{
+    att_expr_sum sum = { .arena = arena };
+    for (int64_t j = 0; j < of->g->cols; j++)
+        att_expr_sum_add(&sum, norm_factor(arena, of, i, j, times_n));
+    return att_make_binary(arena, ATT_OP_DIVIDE, sum.expr,
+                           att_make_number(arena, (double)of->g->cols));
+}
+
+/* (g - mean(g) - n mean(g n)) / s, as the reference has it. */
+static att_expr *write_norm(att_arena *arena, const void *numbers, int64_t row, int64_t col)
+{
+    const struct norm_numbers *of = numbers;
+    int64_t i = of->columns ? col : row, j = of->columns ? row : col;
+    att_expr *sum = norm_factor(arena, of, i, j, false);
+    if (of->centered)
+        sum = att_make_binary(arena, ATT_OP_SUBTRACT, sum, norm_mean(arena, of, i, false));
+    att_expr *along = att_make_binary(arena, ATT_OP_MULTIPLY,
+                                      att_make_number(arena, of->n->data[i * of->g->cols + j]),
+                                      norm_mean(arena, of, i, true));
+    sum = att_make_binary(arena, ATT_OP_SUBTRACT, sum, along);
+    return att_make_binary(arena, ATT_OP_DIVIDE, sum, att_make_number(arena, of->s[i]));
+}
 
 static void norm_rows(const att_matrix *x, const att_matrix *g, const double *gain, double eps,
                       bool centered, const struct norm_grads *out)
@@ -87,7 +166,14 @@ att_status att_norm_rule(att_backward *walk, const att_computation *c)
     norm_rows(x, g, gain ? gain->data : NULL, eps, centered, &out);
     const char *formula = norm_formula(arena, centered, gain != NULL, layer.columns);
     const att_matrix *dx = att_sheet_layer_orient(&layer, out.x);
-    if (!formula || !dx)
+    const struct norm_numbers *numbers =
+        norm_numbers(arena,
+                     &(struct norm_numbers){ .g = g,
+                                             .gain = gain ? gain->data : NULL,
+                                             .centered = centered,
+                                             .columns = layer.columns },
+                     x, eps);
+    if (!formula || !dx || !numbers)
         return att_fail_memory(att_backward_error(walk));
     ATT_TRY(att_backward_send(
         walk, c->inputs[0],
@@ -95,18 +181,29 @@ att_status att_norm_rule(att_backward *walk, const att_computation *c)
             .reason = "n is the normalized row, s the number it was divided by; every number of "
                       "the row changes both",
             .formula = att_backward_formula(walk, formula, "Gg", name, of_gain),
-            .value = dx }));
+            .value = dx,
+            .write = write_norm,
+            .of = numbers,
+            .term_count = x->cols }));
+    att_terms with_n = { .count = x->rows,
+                         .a = g->data,
+                         .a_col = 1,
+                         .a_term = g->cols,
+                         .b = numbers->n->data,
+                         .b_col = 1,
+                         .b_term = g->cols,
+                         .scale = 1 };
     if (gain)
         ATT_TRY(send_row(
             walk, gain, "the gradients times the normalized rows n, added up",
             att_backward_formula(walk, layer.columns ? "sum(G .* n, rows)" : "sum(G .* n, cols)",
                                  "G", name),
-            out.gain, x));
+            out.gain, with_n, x->cols));
     if (bias)
         ATT_TRY(send_row(
             walk, bias, "the gradients of all rows, added up",
             att_backward_formula(walk, layer.columns ? "sum(G, rows)" : "sum(G, cols)", "G", name),
-            out.bias, x));
+            out.bias, att_terms_column_sums(g, false), x->cols));
     return ATT_OK;
 }
 
@@ -180,7 +277,7 @@ att_status att_linear_rule(att_backward *walk, const att_computation *c)
 
 /* The kernel as the function reads it: a list of taps, these stacked, or a row of numbers. */
 struct conv {
-    const att_matrix *x;
+    const att_matrix *x, *g;
     const att_value *kernel;
     int64_t taps;
     int64_t stride;
@@ -228,6 +325,94 @@ static att_status place_taps(att_backward *walk, const att_computation *c, struc
     return ATT_OK;
 }
 
+/* Where output row r reads tap t of the kernel: the row of x, or -1 beyond its ends. */
+static int64_t conv_row(const struct conv *conv, int64_t r, int64_t t)
+{
+    int64_t at = r * conv->stride - conv->left + t;
+    return at >= 0 && at < conv->x->rows ? at : -1;
+}
+
+/* The weight from channel `channel` of tap t to column j of the output. */
+static double conv_weight(const struct conv *conv, int64_t t, int64_t channel, int64_t j)
+{
+    return conv->numbers ? conv->tap[t][0] : conv->tap[t][channel * conv->g->cols + j];
+}
+
+static void add_conv_term(att_expr_sum *sum, double a, double b)
+{
+    att_expr_sum_add(sum,
+                     att_make_binary(sum->arena, ATT_OP_MULTIPLY, att_make_number(sum->arena, a),
+                                     att_make_number(sum->arena, b)));
+}
+
+static att_expr *conv_sum(const att_expr_sum *sum)
+{
+    return sum->terms > 0 ? sum->expr : att_make_number(sum->arena, 0);
+}
+
+/* Element (i, channel) of the gradient of x: the outputs that row i is in. */
+static att_expr *write_conv_x(att_arena *arena, const void *of, int64_t i, int64_t channel)
+{
+    const struct conv *conv = of;
+    const att_matrix *g = conv->g;
+    att_expr_sum sum = { .arena = arena };
+    for (int64_t r = 0; r < g->rows; r++)
+        for (int64_t t = 0; t < conv->taps; t++) {
+            if (conv_row(conv, r, t) != i)
+                continue;
+            for (int64_t j = conv->numbers ? channel : 0;
+                 j < (conv->numbers ? channel + 1 : g->cols); j++)
+                add_conv_term(&sum, g->data[r * g->cols + j], conv_weight(conv, t, channel, j));
+        }
+    return conv_sum(&sum);
+}
+
+/* One matrix of the kernel: the taps from `first` on. */
+struct conv_kernel {
+    const struct conv *conv;
+    int64_t first;
+};
+
+/* Element (row, col) of the gradient of a matrix of the kernel. */
+static att_expr *write_conv_kernel(att_arena *arena, const void *of, int64_t row, int64_t col)
+{
+    const struct conv_kernel *kernel = of;
+    const struct conv *conv = kernel->conv;
+    const att_matrix *x = conv->x, *g = conv->g;
+    int64_t t = conv->numbers ? col : kernel->first + row / x->cols, channel = row % x->cols;
+    att_expr_sum sum = { .arena = arena };
+    for (int64_t r = 0; r < g->rows; r++) {
+        int64_t at = conv_row(conv, r, t);
+        if (at < 0)
+            continue;
+        if (!conv->numbers)
+            add_conv_term(&sum, x->data[at * x->cols + channel], g->data[r * g->cols + col]);
+        for (int64_t j = 0; conv->numbers && j < g->cols; j++)
+            add_conv_term(&sum, x->data[at * x->cols + j], g->data[r * g->cols + j]);
+    }
+    return conv_sum(&sum);
+}
+
+/* The gradient of one matrix of the kernel. */
+static att_status send_kernel(att_backward *walk, const struct conv *conv, size_t item,
+                              att_expr *name)
+{
+    bool list = conv->kernel->kind == ATT_VALUE_LIST;
+    struct conv_kernel *kernel = att_arena_alloc(att_backward_arena(walk), 1, sizeof *kernel);
+    if (!kernel)
+        return att_fail_memory(att_backward_error(walk));
+    *kernel = (struct conv_kernel){ .conv = conv, .first = list ? (int64_t)item : 0 };
+    return att_backward_send(
+        walk, list ? conv->kernel->items[item].matrix : conv->kernel->matrix,
+        (att_contribution){
+            .reason = "each tap gets its inputs times the gradients of their outputs, added up",
+            .formula = att_backward_formula(walk, "sum(x[i + t]' * G[i])", "G", name),
+            .value = conv->dkernel[item],
+            .write = write_conv_kernel,
+            .of = kernel,
+            .term_count = conv->g->rows * (conv->numbers ? conv->g->cols : 1) });
+}
+
 static void convolve_back(const struct conv *conv, const att_matrix *g)
 {
     for (int64_t i = 0; i < g->rows; i++)
@@ -253,27 +438,24 @@ att_status att_conv1d_rule(att_backward *walk, const att_computation *c)
     ATT_TRY(finish_output(walk, c, &g, &name));
     if (!g)
         return ATT_OK;
-    struct conv conv = { .x = c->call->args[0].matrix, .kernel = &c->call->args[1] };
-    ATT_TRY(place_taps(walk, c, &conv));
-    convolve_back(&conv, g);
+    struct conv *conv = att_arena_alloc(att_backward_arena(walk), 1, sizeof *conv);
+    if (!conv)
+        return att_fail_memory(att_backward_error(walk));
+    *conv = (struct conv){ .x = c->call->args[0].matrix, .g = g, .kernel = &c->call->args[1] };
+    ATT_TRY(place_taps(walk, c, conv));
+    convolve_back(conv, g);
     ATT_TRY(att_backward_send(
-        walk, conv.x,
+        walk, conv->x,
         (att_contribution){ .reason = "each row gets the gradients of the outputs that it is in",
                             .formula =
                                 att_backward_formula(walk, "sum(G[i - t] * K[t]')", "G", name),
-                            .value = conv.dx }));
-    size_t items = conv.kernel->kind == ATT_VALUE_LIST ? conv.kernel->item_count : 1;
-    for (size_t t = 0; t < items; t++) {
-        const att_matrix *tap = conv.kernel->kind == ATT_VALUE_LIST ? conv.kernel->items[t].matrix
-                                                                    : conv.kernel->matrix;
-        ATT_TRY(att_backward_send(
-            walk, tap,
-            (att_contribution){ .reason = "each tap gets its inputs times the gradients of their "
-                                          "outputs, added up",
-                                .formula =
-                                    att_backward_formula(walk, "sum(x[i + t]' * G[i])", "G", name),
-                                .value = conv.dkernel[t] }));
-    }
+                            .value = conv->dx,
+                            .write = write_conv_x,
+                            .of = conv,
+                            .term_count = conv->taps * (conv->numbers ? 1 : g->cols) }));
+    size_t items = conv->kernel->kind == ATT_VALUE_LIST ? conv->kernel->item_count : 1;
+    for (size_t item = 0; item < items; item++)
+        ATT_TRY(send_kernel(walk, conv, item, name));
     if (c->call->arg_count <= 2)
         return ATT_OK;
     const att_linear_inputs in = { .b = c->call->args[2].matrix };

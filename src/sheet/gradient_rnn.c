@@ -1,213 +1,11 @@
 /* Gradients of the RNN cells: backpropagation through time by the reference, shown part by part
  * from the new state back to the sums before the activations. Row t of each gradient is step t, so
- * that a reader sees it shrink or grow on its way back. */
-#include "sheet/gradient_rules.h"
+ * that a reader sees it shrink or grow on its way back. The cells are in gradient_rnn_cells.c. */
+#include "sheet/gradient_rnn.h"
 
-#include "base/math.h"
-#include "reference/rnn_backward.h"
-#include "sheet/blocks.h"
 #include "sheet/matrix.h"
 
 #include <string.h>
-
-struct cell;
-
-/* A call during its backward pass. */
-struct back {
-    const struct cell *cell;
-    const att_computation *c;
-    att_sheet_layer layer;                              /* the orientation of vectors */
-    const att_matrix *x, *w_x, *w_h, *b, *b_h, *h, *c0; /* with vectors as rows, and */
-    const att_matrix *given_x, *given_w_x, *given_w_h, *given_h, *given_c0; /* as in the sheet */
-    const att_matrix *part[ATT_MAX_RNN_PARTS];
-    const att_matrix *sent[ATT_MAX_RNN_PARTS]; /* what the loss sends directly, or NULL */
-    att_matrix *grad[ATT_MAX_RNN_PARTS];
-    att_matrix *gates, *gates_u; /* of the sums before the activations */
-    att_matrix *dx, *dw_x, *dw_h, *db, *db_h, *dh, *dc0;
-    att_reference_rnn_run run;
-    att_formula_name names[ATT_MAX_RNN_PARTS + 3];
-};
-
-/* A part of a cell: the formula of its gradient without what the loss sends directly (NULL: only
- * that), the rule in words, and the calculation of one element. */
-struct cell_rule {
-    const char *formula;
-    const char *column_formula; /* where vectors are columns; NULL: the same */
-    const char *reason;
-    att_expr *(*write)(att_arena *arena, const struct back *back, int64_t t, int64_t j);
-};
-
-struct cell {
-    att_rnn_cell kind;
-    bool has_cell_state;
-    struct cell_rule part[ATT_MAX_RNN_PARTS];
-    int order[ATT_MAX_RNN_PARTS]; /* in which the parts are completed */
-    const char *gates,
-        *column_gates; /* the rule of the sums before the activations; NULL: a part */
-    const char *gates_reason;
-};
-
-/* ---------------------------------------------------------------- calculations */
-
-static double at(const att_matrix *m, int64_t t, int64_t j)
-{
-    return m->data[t * m->cols + j];
-}
-
-static att_expr *num(att_arena *arena, double value)
-{
-    return att_make_number(arena, value);
-}
-
-static att_expr *times(att_arena *arena, att_expr *a, att_expr *b)
-{
-    return att_make_binary(arena, ATT_OP_MULTIPLY, a, b);
-}
-
-/* 1 - y² */
-static att_expr *one_minus_square(att_arena *arena, att_expr *y)
-{
-    return att_make_binary(arena, ATT_OP_SUBTRACT, num(arena, 1),
-                           att_make_binary(arena, ATT_OP_POWER, y, num(arena, 2)));
-}
-
-static att_expr *one_minus(att_arena *arena, double y)
-{
-    return att_make_binary(arena, ATT_OP_SUBTRACT, num(arena, 1), num(arena, y));
-}
-
-static double before(const struct back *back, const att_matrix *start, int part, int64_t t,
-                     int64_t j)
-{
-    return t == 0 ? start->data[j] : at(back->part[part], t - 1, j);
-}
-
-/* The state gets what the next step sends back through W_h; nothing after the last step. */
-static att_expr *write_state(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    if (t + 1 == back->gates_u->rows)
-        return NULL;
-    return att_make_dot_product(arena, back->gates_u->cols,
-                                back->gates_u->data + (t + 1) * back->gates_u->cols, 1,
-                                back->w_h->data + j * back->w_h->cols, 1);
-}
-
-enum { RNN_Z, RNN_H };
-enum { LSTM_I, LSTM_F, LSTM_G, LSTM_O, LSTM_C, LSTM_H };
-enum { GRU_R, GRU_Z, GRU_N, GRU_H };
-
-static att_expr *write_rnn_z(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    return times(arena, num(arena, at(back->grad[RNN_H], t, j)),
-                 one_minus_square(arena, num(arena, at(back->part[RNN_H], t, j))));
-}
-
-static att_expr *product(att_arena *arena, double a, double b)
-{
-    return times(arena, num(arena, a), num(arena, b));
-}
-
-static att_expr *write_lstm_i(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    return product(arena, at(back->grad[LSTM_C], t, j), at(back->part[LSTM_G], t, j));
-}
-
-static att_expr *write_lstm_f(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    return product(arena, at(back->grad[LSTM_C], t, j), before(back, back->c0, LSTM_C, t, j));
-}
-
-static att_expr *write_lstm_g(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    return product(arena, at(back->grad[LSTM_C], t, j), at(back->part[LSTM_I], t, j));
-}
-
-static att_expr *write_lstm_o(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    return times(arena, num(arena, at(back->grad[LSTM_H], t, j)),
-                 att_make_call(arena, "tanh", num(arena, at(back->part[LSTM_C], t, j))));
-}
-
-static att_expr *write_lstm_c(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    att_expr_sum sum = { .arena = arena };
-    att_expr *squashed = att_make_call(arena, "tanh", num(arena, at(back->part[LSTM_C], t, j)));
-    if (t + 1 < back->gates->rows)
-        att_expr_sum_add(&sum, product(arena, at(back->grad[LSTM_C], t + 1, j),
-                                       at(back->part[LSTM_F], t + 1, j)));
-    att_expr_sum_add(
-        &sum,
-        times(arena, product(arena, at(back->grad[LSTM_H], t, j), at(back->part[LSTM_O], t, j)),
-              one_minus_square(arena, squashed)));
-    return sum.expr;
-}
-
-static att_expr *write_gru_z(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    return times(arena, num(arena, at(back->grad[GRU_H], t, j)),
-                 att_make_binary(arena, ATT_OP_SUBTRACT,
-                                 num(arena, before(back, back->h, GRU_H, t, j)),
-                                 num(arena, at(back->part[GRU_N], t, j))));
-}
-
-static att_expr *write_gru_n(att_arena *arena, const struct back *back, int64_t t, int64_t j)
-{
-    return times(arena, num(arena, at(back->grad[GRU_H], t, j)),
-                 one_minus(arena, at(back->part[GRU_Z], t, j)));
-}
-
-/* ---------------------------------------------------------------- the cells
- *
- * In formulas H, Z, … are the parts, dH, dZ, … their gradients. Those of the cell's own parts are
- * written with the letters of the forward: dh, dc, di. t + 1 is the next step. */
-
-static const struct cell rnn = {
-    ATT_RNN_CELL_VANILLA,
-    false,
-    { { "dh .* (1 - h^2)", NULL, "the derivative of tanh is 1 - tanh^2", write_rnn_z },
-      { "dz[t + 1] * W_h'", "W_h' * dz[:, t + 1]",
-        "what the loss sends, and what the next step sends back through W_h", write_state } },
-    { RNN_H, RNN_Z },
-    NULL,
-    NULL,
-    NULL,
-};
-
-static const struct cell lstm = {
-    ATT_RNN_CELL_LSTM,
-    true,
-    { { "dc .* g", NULL, "c = f c + i g, so i gets dc g", write_lstm_i },
-      { "dc .* c[t - 1]", NULL, "c = f c + i g, so f gets dc times the cell state before",
-        write_lstm_f },
-      { "dc .* i", NULL, "c = f c + i g, so g gets dc i", write_lstm_g },
-      { "dh .* tanh(c)", NULL, "h = o tanh(c), so o gets dh tanh(c)", write_lstm_o },
-      { "dc[t + 1] .* f[t + 1] + dh .* o .* (1 - tanh(c)^2)", NULL,
-        "the next step sends its gradient back through the forget gate; the rest comes from h",
-        write_lstm_c },
-      { "dgates[t + 1] * W_h'", "W_h' * dgates[:, t + 1]",
-        "what the loss sends, and what the next step sends back through W_h", write_state } },
-    { LSTM_H, LSTM_O, LSTM_C, LSTM_I, LSTM_F, LSTM_G },
-    "[di .* i .* (1 - i), df .* f .* (1 - f), dg .* (1 - g^2), do .* o .* (1 - o)]",
-    "[di .* i .* (1 - i); df .* f .* (1 - f); dg .* (1 - g^2); do .* o .* (1 - o)]",
-    "before the activations of the gates i, f, g, o",
-};
-
-static const struct cell gru = {
-    ATT_RNN_CELL_GRU,
-    false,
-    { { "dgates_n .* (h[t - 1] * U_n)", "dgates_n .* (U_n * h[:, t - 1])",
-        "the reset gate scales the part of h in the candidate", NULL },
-      { "dh .* (h[t - 1] - n)", NULL, "h = (1 - z) n + z h, so z gets dh times the difference",
-        write_gru_z },
-      { "dh .* (1 - z)", NULL, "h = (1 - z) n + z h, so n gets dh (1 - z)", write_gru_n },
-      { "dh[t + 1] .* z[t + 1] + dgates[t + 1] * W_h'",
-        "dh[:, t + 1] .* z[:, t + 1] + W_h' * dgates[:, t + 1]",
-        "what the loss sends, and what the next step sends back through z and W_h", NULL } },
-    { GRU_H, GRU_N, GRU_Z, GRU_R },
-    "[dr .* r .* (1 - r), dz .* z .* (1 - z), dn .* (1 - n^2)]",
-    "[dr .* r .* (1 - r); dz .* z .* (1 - z); dn .* (1 - n^2)]",
-    "before the activations of the gates r, z, n",
-};
 
 /* ---------------------------------------------------------------- running */
 
@@ -216,7 +14,7 @@ static const att_matrix *argument(const att_computation *c, size_t index)
     return index < c->call->arg_count ? c->call->args[index].matrix : NULL;
 }
 
-static att_status read_arguments(struct back *back)
+static att_status read_arguments(att_cell_back *back)
 {
     size_t next = 0;
     const att_computation *c = back->c;
@@ -244,7 +42,7 @@ static att_matrix *like(att_backward *walk, const att_matrix *m)
     return m ? att_matrix_new(att_backward_arena(walk), m->rows, m->cols) : NULL;
 }
 
-static bool allocate(att_backward *walk, struct back *back)
+static bool allocate(att_backward *walk, att_cell_back *back)
 {
     att_arena *arena = att_backward_arena(walk);
     int64_t steps = back->x->rows, columns = back->w_h->cols;
@@ -266,10 +64,10 @@ static bool allocate(att_backward *walk, struct back *back)
            (back->dc0 || !back->c0) && back->db && back->db_h;
 }
 
-static att_status run_reference(att_backward *walk, struct back *back)
+static att_status run_reference(att_backward *walk, att_cell_back *back)
 {
     back->run = (att_reference_rnn_run){ .cell = back->cell->kind,
-                                         .reset_first = back->run.reset_first,
+                                         .reset_first = back->cell->reset_first,
                                          .time = back->x->rows,
                                          .depth = back->x->cols,
                                          .units = back->w_h->rows,
@@ -303,84 +101,114 @@ static att_status run_reference(att_backward *walk, struct back *back)
 
 /* ---------------------------------------------------------------- showing */
 
-/* One part of one backward pass, for the calculations of its elements. */
-struct shown_part {
-    const struct back *back;
-    int part;
+/* What the calculation of an element needs besides its place. */
+struct worked {
+    const att_cell_back *back;
+    att_write_step *write;
+    const att_matrix *sent; /* what the loss sends directly, or NULL */
+    bool from_next;
 };
 
-/* Element (row, col) in the orientation of the sheet. */
-static att_expr *write_part(att_arena *arena, const void *of, int64_t row, int64_t col)
+static const struct worked *work(att_backward *walk, const att_cell_back *back,
+                                 att_write_step *write)
 {
-    const struct shown_part *shown = of;
-    const struct back *back = shown->back;
-    int64_t t = back->layer.columns ? col : row, j = back->layer.columns ? row : col;
-    att_expr_sum sum = { .arena = arena };
-    const att_matrix *sent = back->sent[shown->part];
-    bool last = t + 1 == back->gates->rows;
-    bool is_state = back->cell->part[shown->part].write == write_state;
-    if (sent && at(sent, t, j) != 0)
-        att_expr_sum_add(&sum, num(arena, at(sent, t, j)));
-    if (!(is_state && last))
-        att_expr_sum_add(&sum, back->cell->part[shown->part].write(arena, back, t, j));
-    return sum.terms > 0 ? sum.expr : num(arena, 0);
+    struct worked *worked = att_arena_alloc(att_backward_arena(walk), 1, sizeof *worked);
+    if (worked)
+        *worked = (struct worked){ .back = back, .write = write };
+    return worked;
 }
 
-static att_status finish_part(att_backward *walk, const struct back *back, int part)
+/* Element (row, col) in the orientation of the sheet. */
+static att_expr *write_worked(att_arena *arena, const void *of, int64_t row, int64_t col)
 {
-    const struct cell_rule *rule = &back->cell->part[part];
-    att_arena *arena = att_backward_arena(walk);
+    const struct worked *worked = of;
+    const att_cell_back *back = worked->back;
+    int64_t t = back->layer.columns ? col : row, j = back->layer.columns ? row : col;
+    const att_matrix *sent = worked->sent;
+    att_expr_sum sum = { .arena = arena };
+    if (sent && sent->data[t * sent->cols + j] != 0)
+        att_expr_sum_add(&sum, att_make_number(arena, sent->data[t * sent->cols + j]));
+    if (!worked->from_next || t + 1 < back->gates->rows)
+        att_expr_sum_add(&sum, worked->write(arena, back, t, j));
+    return sum.terms > 0 ? sum.expr : att_make_number(arena, 0);
+}
+
+/* The number of terms in what a step sends back to the state before it. */
+static int64_t state_terms(const att_cell_back *back)
+{
+    return back->gates_u->cols;
+}
+
+static const char *oriented(const att_cell_back *back, const att_cell_rule *rule)
+{
+    return back->layer.columns && rule->column_formula ? rule->column_formula : rule->formula;
+}
+
+/* The formula of a part; a cell without a second bias b_n does not show one. */
+static att_expr *part_formula(att_backward *walk, const att_cell_back *back,
+                              const att_cell_rule *rule)
+{
+    static const char bias[] = " + b_n";
+    const char *text = oriented(back, rule), *at = strstr(text, bias);
+    if (at && !back->b_h)
+        text = att_arena_printf(att_backward_arena(walk), "%.*s%s", (int)(at - text), text,
+                                at + strlen(bias));
+    return text ? att_backward_named(walk, text, back->names) : NULL;
+}
+
+static att_status finish_part(att_backward *walk, const att_cell_back *back, int part)
+{
+    const att_cell_rule *rule = &back->cell->part[part];
     const att_matrix *to = back->c->output.parts[part].value;
-    bool columns = back->layer.columns && rule->column_formula;
-    att_expr *formula =
-        att_backward_named(walk, columns ? rule->column_formula : rule->formula, back->names);
+    att_expr *formula = part_formula(walk, back, rule);
     att_expr *sent = att_backward_sent_formula(walk, to);
     const att_matrix *grad = att_sheet_layer_orient(&back->layer, back->grad[part]);
     if (sent)
-        formula = att_make_binary(arena, ATT_OP_ADD, sent, formula);
-    struct shown_part *shown = att_arena_alloc(arena, 1, sizeof *shown);
-    if (!formula || !shown || !grad)
+        formula = att_make_binary(att_backward_arena(walk), ATT_OP_ADD, sent, formula);
+    struct worked *worked = att_arena_alloc(att_backward_arena(walk), 1, sizeof *worked);
+    if (!formula || !worked || !grad)
         return att_fail_memory(att_backward_error(walk));
-    *shown = (struct shown_part){ .back = back, .part = part };
+    *worked = (struct worked){ back, rule->write, back->sent[part], rule->from_next };
     const att_contribution total = { .reason = rule->reason,
                                      .formula = formula,
                                      .value = grad,
-                                     .write = rule->write ? write_part : NULL,
-                                     .of = shown,
-                                     .term_count =
-                                         rule->write == write_state ? back->gates->cols + 1 : 2 };
+                                     .write = write_worked,
+                                     .of = worked,
+                                     .term_count = rule->from_next ? state_terms(back) : 2 };
     return att_backward_finish_as(walk, to, &total);
 }
 
-static att_status show_gates(att_backward *walk, const struct back *back)
+/* Shows gradients that are no part of the cell: dgates and dgates_h. */
+static att_status show_rule(att_backward *walk, const att_cell_back *back,
+                            const att_cell_rule *rule, const char *name, const att_matrix *value)
 {
-    const char *text = back->layer.columns ? back->cell->column_gates : back->cell->gates;
-    att_expr *formula = att_backward_named(walk, text, back->names);
-    const att_matrix *gates = att_sheet_layer_orient(&back->layer, back->gates);
-    if (!formula || !gates)
-        return att_fail_memory(att_backward_error(walk));
-    return att_backward_show(walk, &(att_trace_part){ .name = "dgates",
-                                                      .description = back->cell->gates_reason,
-                                                      .formula = formula,
-                                                      .value = gates });
+    if (!rule->formula)
+        return ATT_OK;
+    const att_contribution part = { .reason = rule->reason,
+                                    .formula =
+                                        att_backward_named(walk, oriented(back, rule), back->names),
+                                    .value = att_sheet_layer_orient(&back->layer, value),
+                                    .write = write_worked,
+                                    .of = work(walk, back, rule->write),
+                                    .term_count = 2 };
+    return part.of ? att_backward_show_worked(walk, name, &part)
+                   : att_fail_memory(att_backward_error(walk));
 }
 
 /* ---------------------------------------------------------------- sending */
 
 /* The states before each step, as rows. */
-static att_matrix *states_before(att_backward *walk, const struct back *back)
+static att_matrix *states_before(att_backward *walk, const att_cell_back *back)
 {
-    int last = att_rnn_cell_parts(back->cell->kind) - 1;
     att_matrix *states = att_matrix_new(att_backward_arena(walk), back->x->rows, back->w_h->rows);
     for (int64_t t = 0; states && t < states->rows; t++)
         for (int64_t j = 0; j < states->cols; j++)
-            states->data[t * states->cols + j] = before(back, back->h, last, t, j);
+            states->data[t * states->cols + j] = att_cell_state_before(back, t, j);
     return states;
 }
 
 static att_status send_vector(att_backward *walk, const att_matrix *to, const att_matrix *row,
-                              const struct back *back, const att_matrix *gates, const char *text,
-                              bool shown)
+                              const att_cell_back *back, const att_matrix *gates, const char *text)
 {
     if (!to)
         return ATT_OK;
@@ -388,28 +216,49 @@ static att_status send_vector(att_backward *walk, const att_matrix *to, const at
     if (!value)
         return att_fail_memory(att_backward_error(walk));
     memcpy(value->data, row->data, (size_t)(row->rows * row->cols) * sizeof *row->data);
-    att_contribution part = { .reason = "a bias is added in every step: the gradients add up",
-                              .formula = att_backward_named(walk, text, back->names),
-                              .value = value };
-    if (shown)
-        part.terms = att_terms_column_sums(gates, to->rows > 1);
+    const att_contribution part = { .reason = "a bias is added in every step: the gradients add up",
+                                    .formula = att_backward_named(walk, text, back->names),
+                                    .value = value,
+                                    .terms = att_terms_column_sums(gates, to->rows > 1) };
     return att_backward_send(walk, to, part);
 }
 
-static att_status send_state(att_backward *walk, const att_matrix *to, const struct back *back,
-                             const att_matrix *value, const char *text, const char *reason)
+/* What arrives at the state before the first step, and at the cell state. */
+static att_status send_states(att_backward *walk, const att_cell_back *back)
 {
-    if (!to)
+    enum { LSTM_F = 1, LSTM_C = 4 };
+    bool columns = back->layer.columns;
+    const struct worked *worked = work(walk, back, att_write_state_before);
+    const att_matrix *dh = att_sheet_layer_orient(&back->layer, back->dh);
+    if (!worked || !dh)
+        return att_fail_memory(att_backward_error(walk));
+    ATT_TRY(att_backward_send(
+        walk, back->given_h,
+        (att_contribution){ .reason = "what arrives at the state before the first step",
+                            .formula =
+                                att_backward_named(walk, back->cell->start[columns], back->names),
+                            .value = dh,
+                            .write = write_worked,
+                            .of = worked,
+                            .term_count = state_terms(back) }));
+    if (!back->given_c0)
         return ATT_OK;
+    const att_matrix *dc = att_sheet_layer_orient(&back->layer, back->dc0);
+    if (!dc)
+        return att_fail_memory(att_backward_error(walk));
+    att_terms terms = att_terms_elementwise(back->grad[LSTM_C], back->part[LSTM_F]);
     return att_backward_send(
-        walk, to,
-        (att_contribution){ .reason = reason,
-                            .formula = att_backward_named(walk, text, back->names),
-                            .value = att_sheet_layer_orient(&back->layer, value) });
+        walk, back->given_c0,
+        (att_contribution){
+            .reason = "what arrives at the cell state before the first step",
+            .formula = att_backward_named(walk, columns ? "dc[:, 1] .* f[:, 1]" : "dc[1] .* f[1]",
+                                          back->names),
+            .value = dc,
+            .terms = columns ? att_terms_transpose(terms) : terms });
 }
 
 /* Sends to an argument; value and terms are with vectors as rows. */
-static att_status send_turned(att_backward *walk, const struct back *back, const att_matrix *to,
+static att_status send_turned(att_backward *walk, const att_cell_back *back, const att_matrix *to,
                               att_contribution part)
 {
     part.value = att_sheet_layer_orient(&back->layer, part.value);
@@ -420,17 +269,16 @@ static att_status send_turned(att_backward *walk, const struct back *back, const
     return att_backward_send(walk, to, part);
 }
 
-static att_status send_inputs(att_backward *walk, const struct back *back, const char *gates)
+static att_status send_inputs(att_backward *walk, const att_cell_back *back, const char *gates)
 {
     bool columns = back->layer.columns;
     att_matrix *states = states_before(walk, back);
     att_expr *x = att_backward_name(walk, back->given_x);
     att_expr *w = att_backward_name(walk, back->given_w_x);
     att_expr *name = att_backward_named(walk, gates, back->names);
-    att_expr *states_of =
-        att_backward_named(walk, columns ? "h[:, t - 1]" : "h[t - 1]", back->names);
-    bool plain = !back->run.reset_first; /* then W_h gets h' dgates */
-    if (!states || !states_of || !x || !w || !name)
+    att_write_step *write_w_h = back->cell->write_w_h; /* NULL: W_h gets h' dgates_h */
+    const struct worked *worked = work(walk, back, write_w_h);
+    if (!states || !worked || !x || !w || !name)
         return att_fail_memory(att_backward_error(walk));
     ATT_TRY(send_turned(
         walk, back, back->given_x,
@@ -450,27 +298,23 @@ static att_status send_inputs(att_backward *walk, const struct back *back, const
         (att_contribution){
             .reason = "all steps share W_h: the states before them, transposed, "
                       "times their gradients",
-            .formula =
-                att_backward_formula(walk, columns ? "G * S'" : "S' * G", "GS", name, states_of),
+            .formula = att_backward_named(walk, back->cell->w_h[columns], back->names),
             .value = back->dw_h,
-            .terms = plain ? att_terms_product_at(states, back->gates_u) : (att_terms){ 0 } }));
-    const char *bias = back->cell->gates ? (columns ? "sum(dgates, rows)" : "sum(dgates, cols)")
-                       : columns         ? "sum(dz, rows)"
-                                         : "sum(dz, cols)";
-    ATT_TRY(send_vector(walk, back->b, back->db, back, back->gates, bias, true));
-    ATT_TRY(send_vector(walk, back->b_h, back->db_h, back, back->gates_u, "sum(dgates_h, cols)",
-                        plain));
-    const char *start = back->cell->gates ? (columns ? "W_h' * dgates[:, 1]" : "dgates[1] * W_h'")
-                        : columns         ? "W_h' * dz[:, 1]"
-                                          : "dz[1] * W_h'";
-    ATT_TRY(send_state(walk, back->given_h, back, back->dh, start,
-                       "what arrives at the state before the first step"));
-    return send_state(walk, back->given_c0, back, back->dc0,
-                      columns ? "dc[:, 1] .* f[:, 1]" : "dc[1] .* f[1]",
-                      "what arrives at the cell state before the first step");
+            .terms = write_w_h ? (att_terms){ 0 } : att_terms_product_at(states, back->gates_u),
+            .write = write_w_h ? write_worked : NULL,
+            .of = worked,
+            .term_count = states->rows }));
+    const char *bias = back->cell->gates.formula
+                           ? (columns ? "sum(dgates, rows)" : "sum(dgates, cols)")
+                       : columns ? "sum(dz, rows)"
+                                 : "sum(dz, cols)";
+    ATT_TRY(send_vector(walk, back->b, back->db, back, back->gates, bias));
+    ATT_TRY(send_vector(walk, back->b_h, back->db_h, back, write_w_h ? back->gates : back->gates_u,
+                        back->cell->b_h[columns]));
+    return send_states(walk, back);
 }
 
-static void name_parts(struct back *back)
+static void name_parts(att_cell_back *back)
 {
     size_t count = back->c->output.part_count;
     for (size_t i = 0; i < count; i++)
@@ -479,13 +323,13 @@ static void name_parts(struct back *back)
     back->names[count] = (att_formula_name){ "W_h", back->given_w_h };
 }
 
-static att_status run_cell(att_backward *walk, const att_computation *c, const struct cell *cell,
-                           bool reset_first)
+static att_status run_cell(att_backward *walk, const att_computation *c,
+                           const att_cell_gradient *cell)
 {
-    struct back *back = att_arena_alloc(att_backward_arena(walk), 1, sizeof *back);
+    att_cell_back *back = att_arena_alloc(att_backward_arena(walk), 1, sizeof *back);
     if (!back)
         return att_fail_memory(att_backward_error(walk));
-    *back = (struct back){ .cell = cell, .c = c, .run = { .reset_first = reset_first } };
+    *back = (att_cell_back){ .cell = cell, .c = c };
     ATT_TRY(read_arguments(back));
     name_parts(back);
     bool any = false;
@@ -505,24 +349,24 @@ static att_status run_cell(att_backward *walk, const att_computation *c, const s
     ATT_TRY(run_reference(walk, back));
     for (size_t i = 0; i < c->output.part_count; i++)
         ATT_TRY(finish_part(walk, back, cell->order[i]));
-    if (cell->gates)
-        ATT_TRY(show_gates(walk, back));
-    return send_inputs(walk, back, cell->gates ? "dgates" : "dz");
+    ATT_TRY(show_rule(walk, back, &cell->gates, "dgates", back->gates));
+    ATT_TRY(show_rule(walk, back, &cell->products, "dgates_h", back->gates_u));
+    return send_inputs(walk, back, cell->gates.formula ? "dgates" : "dz");
 }
 
 att_status att_rnn_rule(att_backward *walk, const att_computation *c)
 {
-    return run_cell(walk, c, &rnn, false);
+    return run_cell(walk, c, &att_rnn_gradient);
 }
 
 att_status att_lstm_rule(att_backward *walk, const att_computation *c)
 {
-    return run_cell(walk, c, &lstm, false);
+    return run_cell(walk, c, &att_lstm_gradient);
 }
 
 att_status att_gru_rule(att_backward *walk, const att_computation *c)
 {
     const att_value *reset = att_call_option(c->call, "reset");
     bool first = reset && reset->kind == ATT_VALUE_WORD && strcmp(reset->word, "before") == 0;
-    return run_cell(walk, c, &gru, first);
+    return run_cell(walk, c, first ? &att_gru_reset_first_gradient : &att_gru_gradient);
 }

@@ -251,6 +251,21 @@ static att_status add_step(att_backward *walk, const att_recorded_value *value,
     return att_backward_show(walk, &part);
 }
 
+att_status att_backward_show_worked(att_backward *walk, const char *name,
+                                    const att_contribution *part)
+{
+    att_calculations calculations = { 0 };
+    if (!part->formula || !part->value)
+        return att_fail_memory(walk->scope->err);
+    ATT_TRY(write_calculations(walk, name, part, part->value, &calculations));
+    return att_backward_show(walk, &(att_trace_part){ .name = name,
+                                                      .description = part->reason,
+                                                      .formula = part->formula,
+                                                      .value = part->value,
+                                                      .calculations = calculations.items,
+                                                      .calculation_count = calculations.count });
+}
+
 static att_status complete(att_backward *walk, const att_matrix *matrix,
                            const att_contribution *shown, const att_matrix *grad)
 {
@@ -320,6 +335,14 @@ att_status att_backward_keep(att_backward *walk, const att_trace_part *part,
                                  .computation = walk->computation };
     walk->result->kept = kept;
     return ATT_OK;
+}
+
+const att_matrix *att_backward_kept(const att_backward *walk, const char *part)
+{
+    for (const att_kept_gradient *kept = walk->result->kept; kept; kept = kept->next)
+        if (kept->computation == walk->computation && strcmp(kept->name, part) == 0)
+            return kept->gradient;
+    return NULL;
 }
 
 /* ---- What matters */

@@ -289,6 +289,7 @@ static att_status add_table(att_interpreter *interpreter, const att_parser *pars
         return att_fail_memory(scope->err);
     *of = (att_trace_loop){ loop->variable, loop->over, loop->rows, b, loop->bodies };
     step.loop = of;
+    step.text = step.comment; /* which a comment of the sheet replaces */
     ATT_TRY(collect(scope, loop, exact, b, &value));
     ATT_TRY(att_step_set_value(scope, &value, &step));
     add_calculations(hand ? &hand->first[b] : &exact->first[b], &step);

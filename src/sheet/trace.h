@@ -124,7 +124,7 @@ typedef enum att_step_kind {
     ATT_STEP_PROSE,   /* `text`: a paragraph; consecutive lines are joined with '\n' */
     ATT_STEP_VALUE,   /* `name` = `formula`: `value`, with `parts`; name NULL: `show`; value NULL: a
                          list, whose items are the parts, called W[1], W[2], …, or, without parts, a
-                         definition, called f(x, W) */
+                         definition, called f(x, W); `text` of a loop: "for x of X" */
     ATT_STEP_CHECK,   /* `check` */
     ATT_STEP_ERROR,   /* expect error that passed: `formula`, and the error message in `text` */
     ATT_STEP_PLOT,    /* `map` of `formula` */

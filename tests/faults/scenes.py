@@ -200,6 +200,7 @@ def all_scenes() -> list[Scene]:
         Scene("explain-folder", "explain IN/one.att IN/two.att -f md -o folder", folder="folder"),
         Scene("explain-several", "explain IN/one.att IN/two.att -f md -o d --svg map.svg"),
         Scene("explain-head", f"explain {model('transformer')} --input dog -f md"),
+        Scene("explain-caption", f"explain {model('caption')} --input IN/features.npy --step 1", large=True),
         Scene("exercise", "exercise IN/exercise.att --variant ada"),
         Scene("exercise-students", "exercise IN/exercise.att --variants IN/students.csv -f html -o papers"),
         Scene("grade", "grade IN/exercise.att IN/ada.txt"),

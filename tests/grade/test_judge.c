@@ -172,6 +172,38 @@ static void a_page_gives_the_answer_away_only_if_told(void **state)
     att_grading_free(grading);
 }
 
+/* Numbers that are computed, whatever the statement: by sums, own functions, loops, rounding by
+ * hand and gradients. */
+static void a_question_paper_states_no_computed_number(void **state)
+{
+    (void)state;
+    static const char sheet[] = "given X = [1 2; 3 4]\ndetail all\nround each step to 2 decimals\n"
+                                "q = X * [0.333 0.2; 0.1 0.777]   # 1.754\n"
+                                "for x of X: s = x * [0.123; 0.456]\nf(z) = z * 3.17\nr = f(X)\n"
+                                "round no step\nL = sum(q .* q)\ngradient L\ng = X.grad + 0\n"
+                                "n = relu(X * [1; 1] - 4.25)\nexpect (L > 0) = 1\nshow q\n"
+                                "plot q\nask q \"q\"\nask g \"g\"\nask s \"s\"\nask r \"r\"\n";
+    static const char *const secret[] = { "0.53",  "1.75",  "3.71", "1.04",  "2.19",  "3.508",
+                                          "19.06", "1.056", "6.34", "9.51",  "2.75",  "-1.25",
+                                          "12.68", "6.042", "2.41", "1.399", "0.5329" };
+    att_exercise *exercise;
+    assert_int_equal(att_exercise_read(&exercise, sheet, strlen(sheet), "s.att", NULL, NULL),
+                     ATT_OK);
+    for (int format = ATT_FORMAT_TEXT; format <= ATT_FORMAT_JSON; format++) {
+        att_string paper = { 0 };
+        const att_render_options options = { .size = sizeof options, .format = (att_format)format };
+        assert_int_equal(att_exercise_render(&paper, exercise, "ada", false, &options, NULL),
+                         ATT_OK);
+        for (size_t i = 0; i < ATT_COUNT(secret); i++)
+            if (strstr(paper.data, secret[i]))
+                fail_msg("format %d gives %s away:\n%s", format, secret[i], paper.data);
+        assert_non_null(strstr(paper.data, "0.777")); /* which is in the formula */
+        assert_non_null(strstr(paper.data, "for x of X"));
+        att_string_free(&paper);
+    }
+    att_exercise_free(exercise);
+}
+
 static void the_table_counts_slips(void **state)
 {
     (void)state;
@@ -310,6 +342,7 @@ int main(void)
         cmocka_unit_test(rounding_that_is_carried_is_no_mistake),
         cmocka_unit_test(random_values_depend_on_the_variant_alone),
         cmocka_unit_test(a_page_gives_the_answer_away_only_if_told),
+        cmocka_unit_test(a_question_paper_states_no_computed_number),
         cmocka_unit_test(the_table_counts_slips),
         cmocka_unit_test(a_spreadsheet_runs_no_name),
         cmocka_unit_test(answers_that_cannot_be_read_are_a_grading_too),

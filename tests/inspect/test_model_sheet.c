@@ -2,6 +2,7 @@
  * precision what the model itself computes. */
 #include "attend.h"
 #include "model/classifier_help.h"
+#include "model/public_models.h"
 
 #include <unistd.h>
 
@@ -179,6 +180,131 @@ static void language_models_taggers_and_deep_models_agree_with_their_sheets(void
     }
 }
 
+static const struct {
+    const char *name;
+    size_t checks;
+    const char *set[20];
+} captions[] = {
+    { "rnn", 3, { PUBLIC_RNN } },
+    { "gru, general, input feeding, two layers",
+      3,
+      { "architecture", "rnn", "rnn-cell", "gru", "attention", "general", "layers", "2",
+        "hidden-size", "6", "embedding-size", "5", "attention-context", "both" } },
+    { "lstm, no first state from the image",
+      3,
+      { "architecture", "rnn", "hidden-size", "6", "embedding-size", "5", "init-from-image", "no",
+        "image-positions", "no" } },
+    { "lstm, fixed context",
+      2,
+      { "architecture", "rnn", "hidden-size", "6", "embedding-size", "5", "attention", "fixed" } },
+    { "coverage",
+      3,
+      { "architecture", "rnn", "hidden-size", "6", "embedding-size", "5", "attention",
+        "coverage" } },
+    { "no attention",
+      2,
+      { "architecture", "rnn", "hidden-size", "6", "embedding-size", "5", "attention", "none" } },
+    { "vanilla, location",
+      3,
+      { "architecture", "rnn", "rnn-cell", "vanilla", "hidden-size", "6", "embedding-size", "5",
+        "attention", "location", "max-length", "9" } },
+    { "transformer", 4, { PUBLIC_TRANSFORMER } },
+    { "deep transformer",
+      2,
+      { "architecture", "transformer", "hidden-size", "8", "heads", "2", "layers", "3" } },
+};
+
+/* A sheet of a caption model on image `index` of public_images(). */
+static void assert_caption_holds(att_model *model, const att_tensor *images, const char *target,
+                                 int64_t step, size_t checks, const char *name)
+{
+    att_tensor image;
+    assert_int_equal(att_tensor_slice(&image, images, 0, 2, 1, NULL), ATT_OK);
+    att_model_sheet_options options = ATT_INIT(att_model_sheet_options);
+    options.image = &image;
+    options.target = target;
+    options.step = step;
+    assert_holds(model, &options, checks, name);
+}
+
+static void every_caption_model_agrees_with_its_sheet(void **state)
+{
+    (void)state;
+    float values[PUBLIC_IMAGE_FLOATS];
+    const att_tensor images = public_images(values);
+    for (size_t i = 0; i < sizeof captions / sizeof *captions; i++) {
+        att_model *model = caption_model(captions[i].set);
+        save(model);
+        assert_caption_holds(model, &images, NULL, 1, captions[i].checks, captions[i].name);
+        assert_caption_holds(model, &images, "ab", 0, captions[i].checks, captions[i].name);
+        assert_caption_holds(model, &images, "aba", 3, captions[i].checks, captions[i].name);
+        att_model_free(model);
+        unlink(path);
+    }
+}
+
+/* Pixels through convolutions, which are left out; the attention is drawn as a grid. */
+static void a_caption_model_of_pixels_is_worked_out_from_its_cells(void **state)
+{
+    (void)state;
+    static const char model_path[] = ATTEND_SOURCE_DIR "/tests/decode/golden/shapes.safetensors";
+    att_error err = { 0 };
+    att_tensor images, image;
+    att_model *model;
+    att_string text = { 0 };
+    att_sheet *sheet;
+    if (att_model_load(&model, model_path, &err) != ATT_OK ||
+        att_model_images(&images, model, NULL, false, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(att_tensor_slice(&image, &images, 0, 3, 1, NULL), ATT_OK);
+    att_model_sheet_options options = ATT_INIT(att_model_sheet_options);
+    options.image = &image;
+    options.step = 3;
+    if (att_model_sheet(&text, model, "shapes.safetensors", &options, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_non_null(strstr(text.data, "Left out: 2 convolutions"));
+    if (att_sheet_read(&sheet, text.data, text.length, "shapes",
+                       ATTEND_SOURCE_DIR "/tests/decode/golden", &err) != ATT_OK)
+        fail_msg("line %d: %s", err.line, err.message);
+    assert_int_equal(att_sheet_checks(sheet), 3);
+    assert_int_equal(att_sheet_failures(sheet), 0);
+    assert_int_equal(att_sheet_map_count(sheet), 1);
+    assert_int_equal(att_sheet_map_get(sheet, 0)->queries, 8);
+    assert_int_equal(att_sheet_map_get(sheet, 0)->keys, 8);
+    att_sheet_free(sheet);
+    att_string_free(&text);
+    att_tensor_free(&images);
+    att_model_free(model);
+}
+
+static void an_image_that_does_not_suit_the_model_is_refused(void **state)
+{
+    (void)state;
+    float values[PUBLIC_IMAGE_FLOATS];
+    const att_tensor images = public_images(values);
+    const att_tensor wide = att_tensor_view(values, ATT_F32, 4, (const int64_t[]){ 1, 3, 2, 4 });
+    const struct {
+        const att_tensor *image;
+        const char *message;
+    } cases[] = {
+        { NULL, "expected an image: the model reads images, not text" },
+        { &images, "expected one image, found 5" },
+        { &wide, "expected images of 2 × 3 cells with 4 channels, found 3 × 2 with 4" },
+    };
+    att_model *model = caption_rnn();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        att_string text = { 0 };
+        att_error err = { 0 };
+        att_model_sheet_options options = ATT_INIT(att_model_sheet_options);
+        options.image = cases[i].image;
+        assert_int_equal(att_model_sheet(&text, model, "m", &options, &err), ATT_BAD_INPUT);
+        assert_string_equal(err.message, cases[i].message);
+        assert_int_equal(text.length, 0);
+        att_string_free(&text);
+    }
+    att_model_free(model);
+}
+
 static void a_large_seq2seq_model_is_worked_out_in_part(void **state)
 {
     (void)state;
@@ -235,6 +361,9 @@ int main(void)
         cmocka_unit_test(every_seq2seq_model_agrees_with_its_sheet),
         cmocka_unit_test(every_classifier_agrees_with_its_sheet),
         cmocka_unit_test(language_models_taggers_and_deep_models_agree_with_their_sheets),
+        cmocka_unit_test(every_caption_model_agrees_with_its_sheet),
+        cmocka_unit_test(a_caption_model_of_pixels_is_worked_out_from_its_cells),
+        cmocka_unit_test(an_image_that_does_not_suit_the_model_is_refused),
         cmocka_unit_test(a_large_seq2seq_model_is_worked_out_in_part),
         cmocka_unit_test(what_cannot_be_explained_is_refused),
     };

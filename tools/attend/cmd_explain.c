@@ -31,12 +31,15 @@ typedef struct settings {
     const char *diagram;
     double scale; /* 0: not given */
     bool quiet;
-    const char *input; /* explain an attention head of a model on this line */
+    const char *input; /* explain a model on this line or image */
     const char *target;
     int part; /* att_attention_block; -1: not given */
     long layer;
     int language; /* att_export_language; -1: no program, but a document */
     long step;
+    const char *image_encoder;
+    long image_index; /* -1: not given */
+    bool recorded_data;
 } settings;
 
 const char explain_details[] =
@@ -48,9 +51,10 @@ const char explain_details[] =
     "Nothing is written unless every sheet could be computed. A failed check is reported on "
     "standard error, and the exit code is 1.\n"
     "\n"
-    "With --input, the operand is a model of any type that reads text, which is computed on that "
-    "line step by step: embeddings, layers, attention, output layer, probabilities. Of a larger "
-    "model a part is worked out, and the sheet says what was left out. With --part, --layer or "
+    "With --input, the operand is a model of any type, which is computed on that input step by "
+    "step: embeddings, layers, attention, output layer, probabilities. Of a larger model a part is "
+    "worked out, and the sheet says what was left out. The input of a caption model is a file: "
+    "image features (.npy), or with --image-encoder an image. With --part, --layer or "
     "--head, one attention head of a Transformer is explained instead. Either sheet expects the "
     "numbers that the model itself computes.\n"
     "\n"
@@ -106,7 +110,9 @@ const option explain_options[] = {
     ROW("head", 0, INTEGER, head, "N", "show only this attention head, from 1", .min = 1,
         .max = 1e9),
     ROW("input", 0, STRING, input, "TEXT",
-        "explain a model on this input line, or the text of a language model"),
+        "explain a model on this input line, the text of a language model, or the image or "
+        "features "
+        "file of a caption model"),
     ROW("target", 0, STRING, target, "TEXT",
         "target sentence of the decoder (default: the model's own output)"),
     ROW("part", 0, CHOICE, part, "PART",
@@ -120,6 +126,13 @@ const option explain_options[] = {
         "with --input: the step of the decoder to explain, from 1 (default: the last of a "
         "Transformer; all of a small RNN, the first of a larger one)",
         .min = 1, .max = 1e9),
+    ROW("image-index", 0, INTEGER, image_index, "N",
+        "image of the features, from 0 (default 0); without --input, of the validation images of a "
+        "caption model",
+        .min = 0, .max = 1e9),
+    ROW("image-encoder", 0, STRING, image_encoder, "FILE", "image encoder for an image in --input"),
+    ROW("recorded-data", 0, FLAG, recorded_data, NULL,
+        "with --image-index alone: open the image features that the model names, if you trust it"),
     ROW("color", 0, CHOICE, color, "WHEN", "use colors: auto (default), always or never",
         .choices = color_choices),
     ROW("ascii", 0, FLAG, ascii, NULL, "use only ASCII characters"),
@@ -147,11 +160,30 @@ static bool explains_head(const settings *set)
     return set->input && (set->part >= 0 || set->layer || set->head);
 }
 
+/* Whether the operand is a model. */
+static bool explains_model(const settings *set)
+{
+    return set->input || set->image_index >= 0;
+}
+
+/* The same for the options that choose an image. */
+static const char *image_conflict(const settings *set)
+{
+    if (set->image_encoder && (!set->input || set->image_index >= 0))
+        return "--image-encoder encodes the image file of --input; --image-index chooses encoded "
+               "images";
+    if (set->recorded_data && (set->input || set->image_index < 0))
+        return "--recorded-data opens the features that a model names, for --image-index without "
+               "--input";
+    return NULL;
+}
+
 /* Options without effect, or that exclude each other, are refused rather than ignored. */
 static const char *conflict(const settings *set)
 {
     bool text = chosen_format(set)->format == ATT_FORMAT_TEXT;
     bool head_only = set->head && !set->input; /* with --input it chooses the head */
+    bool model = explains_model(set);
     if (set->quiet && (set->format >= 0 || set->output || (set->only && !set->diagram) ||
                        set->row || head_only || set->detail >= 0))
         return "--quiet prints no document; --format, --output, --detail, --only, --row and --head "
@@ -162,7 +194,7 @@ static const char *conflict(const settings *set)
                "--detail and --ascii are for documents";
     if (set->ascii && !text)
         return "--ascii needs the text format";
-    if (!set->input && (set->target || set->part >= 0 || set->layer || set->step))
+    if (!model && (set->target || set->part >= 0 || set->layer || set->step))
         return "--target, --part, --layer and --step choose what to explain of a model; they need "
                "--input";
     if (set->target && explains_head(set) && set->part <= (int)ATT_BLOCK_ENCODER)
@@ -171,7 +203,7 @@ static const char *conflict(const settings *set)
         return "--step explains the whole model; it excludes --part, --layer and --head";
     if (set->color == COLOR_ALWAYS && !text)
         return "--color needs the text format";
-    return NULL;
+    return image_conflict(set);
 }
 
 /* The error in the names of the sheets, or NULL. */
@@ -379,7 +411,7 @@ static att_status check_inputs(const output_list *files, const sheet_list *sheet
         if (status != ATT_OK)
             return status;
     }
-    return ATT_OK;
+    return sheets->image ? output_check_input(files, sheets->image, "is the image", err) : ATT_OK;
 }
 
 /* Files come first: standard output may be a pipe that closes early. */
@@ -414,9 +446,17 @@ static exit_code explain(const settings *set, char *const *names, int count)
                                             .input = set->input,
                                             .target = set->target,
                                             .step = set->step };
-    const model_sheet asked = { explains_head(set) ? &head : NULL, set->part < 0, &whole };
-    exit_code code =
-        set->input ? sheets_load_model(&sheets, names, &asked) : sheets_load(&sheets, names, count);
+    const model_sheet asked = {
+        .head = explains_head(set) ? &head : NULL,
+        .any_block = set->part < 0,
+        .whole = &whole,
+        .image = { .image_encoder = set->image_encoder,
+                   .index = set->image_index < 0 ? 0 : set->image_index,
+                   .recorded_data = set->recorded_data },
+        .any_image_option = set->image_index >= 0 || set->image_encoder,
+    };
+    exit_code code = explains_model(set) ? sheets_load_model(&sheets, names, &asked)
+                                         : sheets_load(&sheets, names, count);
     if (code == EXIT_DONE) {
         att_status status = ATT_OK;
         if (!set->quiet)
@@ -439,9 +479,13 @@ static exit_code explain(const settings *set, char *const *names, int count)
 
 exit_code explain_run(const struct verb *verb, int count, char **args)
 {
-    settings set = {
-        .format = -1, .digits = -1, .detail = -1, .color = COLOR_AUTO, .part = -1, .language = -1
-    };
+    settings set = { .format = -1,
+                     .digits = -1,
+                     .detail = -1,
+                     .color = COLOR_AUTO,
+                     .part = -1,
+                     .language = -1,
+                     .image_index = -1 };
     int operands = 0;
     exit_code code;
     if (!options_parse(&code, verb, count, args, &set, &operands))
@@ -454,8 +498,8 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
         wrong = bad_names(args, operands);
     if (!wrong)
         wrong = diagram_conflict(&set, operands);
-    if (!wrong && set.input && operands != 1)
-        wrong = "--input expects one model";
+    if (!wrong && explains_model(&set) && operands != 1)
+        wrong = set.input ? "--input expects one model" : "--image-index expects one model";
     if (wrong)
         return report_usage(verb, "%s", wrong);
     if (set.output && strcmp(set.output, "-") == 0)

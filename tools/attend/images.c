@@ -1,6 +1,7 @@
 /* Encoding and classifying image files one after another with the image encoder. */
 #include "images.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,29 @@ att_status images_encode_with(att_tensor *out, const char *encoder_path, const c
     if (status == ATT_OK)
         status = images_encode(out, encoder, paths, count, err);
     att_image_encoder_free(encoder);
+    return status;
+}
+
+att_status images_select(att_tensor *out, const att_model *model, const image_selection *which,
+                         att_error *err)
+{
+    att_tensor all, one;
+    *out = (att_tensor){ 0 };
+    if (which->image_encoder)
+        return images_encode_with(out, which->image_encoder, &which->path, 1, err);
+    att_status status = att_model_images(&all, model, which->features, which->recorded_data, err);
+    if (status != ATT_OK)
+        return status;
+    if (which->index >= all.shape[0])
+        status = error_set(err, ATT_BAD_INPUT, "--image-index",
+                           "expected less than %" PRId64 ", the number of images", all.shape[0]);
+    if (status == ATT_OK)
+        status = att_tensor_slice(&one, &all, 0, which->index, 1, err);
+    if (status == ATT_OK)
+        status = att_tensor_new(out, ATT_F32, one.rank, one.shape, err);
+    if (status == ATT_OK)
+        memcpy(out->data, one.data, (size_t)att_tensor_count(&one) * sizeof(float));
+    att_tensor_free(&all);
     return status;
 }
 

@@ -62,7 +62,8 @@ static att_status load_sheet(att_sheet **out, const char *path, att_error *err)
         return status;
     *err = (att_error){ 0 };
     return error_set(err, ATT_BAD_INPUT, path,
-                     "is a model, not a worksheet; --input TEXT explains it on a line");
+                     "is a model, not a worksheet; --input explains it on a line, or a caption "
+                     "model on an image");
 }
 
 exit_code sheets_load(sheet_list *out, char *const *names, int count)
@@ -95,7 +96,66 @@ static att_status read_model_sheet(att_sheet **out, const char *path, const char
     return status;
 }
 
-static att_status load_model(att_sheet **out, const char *path, const model_sheet *asked,
+/* A file of features ends in .npy; any other is an image for the image encoder. */
+static bool has_features(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".npy") == 0;
+}
+
+/* The worksheet of a caption model, whose input is an image. */
+static att_status write_caption_sheet(att_string *out, sheet_list *list, const att_model *model,
+                                      const char *name, const model_sheet *asked, att_error *err)
+{
+    att_model_sheet_options options = *asked->whole;
+    image_selection which = asked->image;
+    att_tensor image;
+    const char *file = options.input;
+    if (file && has_features(file) == (which.image_encoder != NULL))
+        return error_set(err, ATT_BAD_INPUT, file,
+                         which.image_encoder
+                             ? "expected an image file for --image-encoder, found features (.npy)"
+                             : "expected image features (.npy), or --image-encoder FILE for an "
+                               "image");
+    if (which.image_encoder)
+        which.path = file;
+    else
+        which.features = file;
+    att_status status = images_select(&image, model, &which, err);
+    if (status != ATT_OK)
+        return status;
+    list->image = file;
+    options.input = NULL;
+    options.image = &image;
+    status = att_model_sheet(out, model, name, &options, err);
+    att_tensor_free(&image);
+    return status;
+}
+
+/* The worksheet of the whole model, or of the head that was asked for. */
+static att_status write_model_sheet(att_string *out, sheet_list *list, const att_model *model,
+                                    const char *name, const model_sheet *asked, att_error *err)
+{
+    bool caption = att_model_type_get(model) == ATT_MODEL_CAPTION;
+    if (!caption && asked->any_image_option)
+        return error_set(err, ATT_BAD_INPUT, "",
+                         "--image-index, --image-encoder and --recorded-data choose the image of a "
+                         "caption model; this one reads text: --input TEXT");
+    if (caption && asked->head)
+        return error_set(err, ATT_BAD_INPUT, "",
+                         "--part, --layer and --head choose a head of a model that reads text; a "
+                         "caption model is explained whole");
+    if (caption)
+        return write_caption_sheet(out, list, model, name, asked, err);
+    if (!asked->head)
+        return att_model_sheet(out, model, name, asked->whole, err);
+    att_head_selection head = *asked->head;
+    if (asked->any_block && att_model_attention_layers(model, ATT_BLOCK_ENCODER) == 0)
+        head.block = ATT_BLOCK_DECODER;
+    return att_model_head_sheet(out, model, name, &head, err);
+}
+
+static att_status load_model(sheet_list *list, const char *path, const model_sheet *asked,
                              att_error *err)
 {
     const char *slash = strrchr(path, '/');
@@ -104,16 +164,9 @@ static att_status load_model(att_sheet **out, const char *path, const model_shee
     att_status status = att_model_load(&model, path, err);
     if (status != ATT_OK)
         return status;
-    const char *name = slash ? slash + 1 : path;
-    att_head_selection head = { 0 };
-    if (asked->head)
-        head = *asked->head;
-    if (asked->any_block && att_model_attention_layers(model, ATT_BLOCK_ENCODER) == 0)
-        head.block = ATT_BLOCK_DECODER;
-    status = asked->head ? att_model_head_sheet(&text, model, name, &head, err)
-                         : att_model_sheet(&text, model, name, asked->whole, err);
+    status = write_model_sheet(&text, list, model, slash ? slash + 1 : path, asked, err);
     if (status == ATT_OK)
-        status = read_model_sheet(out, path, text.data, text.length, err);
+        status = read_model_sheet(&list->sheets[0], path, text.data, text.length, err);
     error_blame_model(err, status, path);
     error_set_place(err, status, path);
     att_string_free(&text);
@@ -128,7 +181,7 @@ exit_code sheets_load_model(sheet_list *out, char *const *names, const model_she
     if (!out->sheets)
         return report(error_memory(&err), &err);
     out->count = 1;
-    att_status status = load_model(&out->sheets[0], names[0], asked, &err);
+    att_status status = load_model(out, names[0], asked, &err);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 

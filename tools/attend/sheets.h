@@ -2,12 +2,13 @@
 #ifndef SHEETS_H
 #define SHEETS_H
 
-#include "program.h"
+#include "images.h"
 
 typedef struct sheet_list {
     att_sheet **sheets; /* [count] */
     char *const *names; /* [count], as given; "-" is standard input */
     size_t count;
+    const char *image; /* the file with the image of a caption model; NULL: none was read */
 } sheet_list;
 
 /* Loads and computes every sheet. An error in one is reported at once, and the others are still
@@ -21,6 +22,8 @@ typedef struct model_sheet {
     const att_head_selection *head;
     bool any_block; /* of the head: the encoder, or in a language model the decoder */
     const att_model_sheet_options *whole;
+    image_selection image; /* of a caption model; path and features are set from whole->input */
+    bool any_image_option;
 } model_sheet;
 exit_code sheets_load_model(sheet_list *out, char *const *names, const model_sheet *asked);
 

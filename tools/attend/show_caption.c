@@ -2,7 +2,6 @@
  * the image. */
 #include "show.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,42 +148,24 @@ static att_status show_one(const show_settings *set, const decoding *models,
     return status;
 }
 
-/* An image file, encoded now. */
-static att_status show_image(const show_settings *set, const decoding *models, const char *path,
-                             att_error *err)
-{
-    att_tensor features;
-    if (!path || set->features || set->image_index > 0)
-        return error_set(
-            err, ATT_BAD_INPUT, "--image-encoder",
-            path ? "encodes the image file; --features and --image-index choose encoded images"
-                 : "expects an image file after the model");
-    att_status status = images_encode_with(&features, set->image_encoder, &path, 1, err);
-    if (status != ATT_OK)
-        return status;
-    status = show_one(set, models, &features, path, err);
-    att_tensor_free(&features);
-    return status;
-}
-
 att_status show_caption(const void *settings, const decoding *models, const char *input,
                         att_error *err)
 {
     const show_settings *set = settings;
-    att_tensor all, one;
-    if (set->image_encoder)
-        return show_image(set, models, input, err);
-    att_status status =
-        att_model_images(&all, models->model, set->features, set->recorded_data, err);
-    if (status != ATT_OK)
-        return status;
-    if (set->image_index >= all.shape[0])
-        status = error_set(err, ATT_BAD_INPUT, "--image-index",
-                           "expected less than %" PRId64 ", the number of images", all.shape[0]);
-    else
-        status = att_tensor_slice(&one, &all, 0, set->image_index, 1, err);
+    const image_selection which = { .path = input,
+                                    .features = set->features,
+                                    .image_encoder = set->image_encoder,
+                                    .index = set->image_index,
+                                    .recorded_data = set->recorded_data };
+    att_tensor image;
+    if (set->image_encoder && (!input || set->features || set->image_index > 0))
+        return error_set(
+            err, ATT_BAD_INPUT, "--image-encoder",
+            input ? "encodes the image file; --features and --image-index choose encoded images"
+                  : "expects an image file after the model");
+    att_status status = images_select(&image, models->model, &which, err);
     if (status == ATT_OK)
-        status = show_one(set, models, &one, input, err);
-    att_tensor_free(&all);
+        status = show_one(set, models, &image, input, err);
+    att_tensor_free(&image);
     return status;
 }

@@ -34,6 +34,8 @@ _attend_value() {
     'explain --part') _attend_words 'encoder decoder cross' ;;
     'explain --layer') ;;
     'explain --step') ;;
+    'explain --image-index') ;;
+    'explain --image-encoder') _attend_files '' ;;
     'explain --color') _attend_words 'auto always never' ;;
     'explain --svg') _attend_files 'svg' ;;
     'explain --png') _attend_files 'png' ;;
@@ -275,8 +277,9 @@ _attend_options() {
         _attend_words '--help --format --output --digits
             --detail --only --row --head
             --input --target --part --layer
-            --step --color --ascii --svg
-            --png --pdf --scale --quiet'
+            --step --image-index --image-encoder --recorded-data
+            --color --ascii --svg --png
+            --pdf --scale --quiet'
         ;;
     exercise)
         _attend_words '--help --variant --variants --solution

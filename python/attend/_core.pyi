@@ -1,6 +1,6 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from attend._types import Activation, ArrayLike, DType, Layout, Normalizer, Score
 
@@ -52,79 +52,83 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 _Result: TypeAlias = Literal["scores", "weights", "log_sum_exp", "key_totals", "entropy"]
+_Input: TypeAlias = Literal[
+    "query", "key", "value", "score_w", "score_u", "score_b", "score_v", "bias", "alibi", "relative"
+]
 
-# The result is an Array, or a tuple where return_weights or returns asks for more.
+class _Problem(TypedDict, total=False):
+    score: Score
+    normalizer: Normalizer
+    scale: float | None
+    soft_cap: float | None
+    causal: bool
+    offset: int | Sequence[int]
+    window: int | tuple[int | None, int | None] | None
+    mask: ArrayLike | None
+    bias: ArrayLike | None
+    alibi: ArrayLike | None
+    relative: ArrayLike | None
+    query_lengths: Sequence[int] | None
+    key_lengths: Sequence[int] | None
+    query_offsets: Sequence[int] | None
+    key_offsets: Sequence[int] | None
+    blocks: Sequence[tuple[int, int]] | None
+    block_size: tuple[int, int] | None
+    dropout: float
+    dropout_seed: int
+    dropout_step: int
+    dropout_layer: int
+    score_w: ArrayLike | None
+    score_u: ArrayLike | None
+    score_b: ArrayLike | None
+    score_v: ArrayLike | None
+    layout: Layout
+
+class _ForwardOptions(_Problem, total=False):
+    rows: tuple[int, int] | None
+    out: ArrayLike | None
+
+class _BackwardOptions(_Problem, total=False):
+    output: ArrayLike | None
+    log_sum_exp: ArrayLike | None
+    wanted: Sequence[_Input] | None
+
+# An Array, or a tuple where return_weights or returns asks for more. With `out`, that object.
+@overload
 def attention(
     query: ArrayLike,
     key: ArrayLike,
     value: ArrayLike,
     *,
-    score: Score = "scaled",
-    normalizer: Normalizer = "softmax",
-    scale: float | None = None,
-    soft_cap: float | None = None,
-    causal: bool = False,
-    offset: int | Sequence[int] = 0,
-    window: int | tuple[int | None, int | None] | None = None,
-    mask: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    alibi: ArrayLike | None = None,
-    relative: ArrayLike | None = None,
-    query_lengths: Sequence[int] | None = None,
-    key_lengths: Sequence[int] | None = None,
-    query_offsets: Sequence[int] | None = None,
-    key_offsets: Sequence[int] | None = None,
-    blocks: Sequence[tuple[int, int]] | None = None,
-    block_size: tuple[int, int] | None = None,
-    dropout: float = 0,
-    dropout_seed: int = 0,
-    dropout_step: int = 0,
-    dropout_layer: int = 0,
-    score_w: ArrayLike | None = None,
-    score_u: ArrayLike | None = None,
-    score_b: ArrayLike | None = None,
-    score_v: ArrayLike | None = None,
-    layout: Layout = "bthd",
-    rows: tuple[int, int] | None = None,
-    return_weights: bool = False,
+    return_weights: Literal[False] = False,
+    **options: Unpack[_ForwardOptions],
+) -> Array: ...
+@overload
+def attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    *,
+    return_weights: Literal[True],
     returns: Sequence[_Result] = (),
-    out: ArrayLike | None = None,
-) -> Any: ...
+    **options: Unpack[_ForwardOptions],
+) -> tuple[Array, ...]: ...
+@overload
+def attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    *,
+    return_weights: bool = False,
+    returns: Sequence[_Result],
+    **options: Unpack[_ForwardOptions],
+) -> tuple[Array, ...]: ...
 def attention_backward(
     query: ArrayLike,
     key: ArrayLike,
     value: ArrayLike,
     output_grad: ArrayLike,
-    *,
-    score: Score = "scaled",
-    normalizer: Normalizer = "softmax",
-    scale: float | None = None,
-    soft_cap: float | None = None,
-    causal: bool = False,
-    offset: int | Sequence[int] = 0,
-    window: int | tuple[int | None, int | None] | None = None,
-    mask: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    alibi: ArrayLike | None = None,
-    relative: ArrayLike | None = None,
-    query_lengths: Sequence[int] | None = None,
-    key_lengths: Sequence[int] | None = None,
-    query_offsets: Sequence[int] | None = None,
-    key_offsets: Sequence[int] | None = None,
-    blocks: Sequence[tuple[int, int]] | None = None,
-    block_size: tuple[int, int] | None = None,
-    dropout: float = 0,
-    dropout_seed: int = 0,
-    dropout_step: int = 0,
-    dropout_layer: int = 0,
-    score_w: ArrayLike | None = None,
-    score_u: ArrayLike | None = None,
-    score_b: ArrayLike | None = None,
-    score_v: ArrayLike | None = None,
-    layout: Layout = "bthd",
-    output: ArrayLike | None = None,
-    log_sum_exp: ArrayLike | None = None,
-    wanted: Sequence[str] | None = None,
+    **options: Unpack[_BackwardOptions],
 ) -> dict[str, Array]: ...
 def threads(count: int = ..., /) -> int: ...
 def cpu_name() -> str: ...

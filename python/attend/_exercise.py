@@ -141,8 +141,8 @@ def grade_table(
 
     >>> exercise = attend.Exercise("given x = [1 2]\\ny = 2 * x\\nask y \\"twice x\\" points 3\\n")
     >>> class_ = [exercise.grade("y = [2 4]", student="ada"), exercise.grade("", student="alan")]
-    >>> print(attend.grade_table(class_, "csv").splitlines()[1].split(",")[0])
-    ada
+    >>> "ada" in attend.grade_table(class_) and "alan" in attend.grade_table(class_, "csv")
+    True
     """
     handles = tuple(grading._handle for grading in gradings)
     return _core.gradings_render(handles, None if format == "csv" else {"format": format})

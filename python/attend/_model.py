@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ClassifyOptions,
         DecodingOptions,
         GenerateOptions,
+        SearchOptions,
         TagOptions,
     )
 
@@ -414,13 +415,14 @@ class Model:
         lowercase: bool = False,
         tokenizer: str | None = None,
         recorded_data: bool = False,
-        **decoding: Unpack[DecodingOptions],
+        **decoding: Unpack[SearchOptions],
     ) -> dict[str, Any]:
         """Evaluates on a file, or on pairs (source, target), labelled sentences or texts.
 
         Returns the measures of the model's type (docs/metrics.md); text metrics are
         attend.metrics.Score objects. Without data: the validation data of training, if
-        `recorded_data` allows to open the files that the model names.
+        `recorded_data` allows to open the files that the model names. `seed` is that of the bootstrap
+        and of sampling; further options are those of decoding (generate()).
         """
         from attend.metrics import Score
 
@@ -430,8 +432,8 @@ class Model:
             "resamples": resamples, "seed": seed, "lowercase": lowercase, "tokenizer": tokenizer,
         }  # fmt: skip
         result, scores, notes = _core.evaluate(
-            self._get(), path, examples, features, {**decoding}, models, list(metrics or ()),
-            options, recorded_data,
+            self._get(), path, examples, features, {**decoding, "seed": seed}, models,
+            list(metrics or ()), options, recorded_data,
         )  # fmt: skip
         out: dict[str, Any] = json.loads(result) if isinstance(result, str) else result
         for row in scores or ():
@@ -454,7 +456,7 @@ class Model:
         lowercase: bool = False,
         tokenizer: str | None = None,
         recorded_data: bool = False,
-        **decoding: Unpack[DecodingOptions],
+        **decoding: Unpack[SearchOptions],
     ) -> Comparison:
         """Compares this model with a baseline (a model, or several as an ensemble) on the same data,
         with paired significance tests. Arguments are those of evaluate()."""
@@ -465,8 +467,8 @@ class Model:
         }  # fmt: skip
         lines, rows, notes = _core.models_compare(
             self._get(), tuple(model._get() for model in others), path, examples, features,
-            {**decoding}, tuple(model._get() for model in ensemble), list(metrics or ()), options,
-            recorded_data,
+            {**decoding, "seed": seed}, tuple(model._get() for model in ensemble),
+            list(metrics or ()), options, recorded_data,
         )  # fmt: skip
         return Comparison(lines, [ComparisonRow(*row) for row in rows], notes)
 
@@ -495,7 +497,9 @@ class Model:
             targets = None if target is None else [target]
             if layer == head == 0:
                 return self.generate([line], targets=targets, attention=True)[0].attention_map()
-        natural: Block = {"seq2seq": "cross", "lm": "decoder"}.get(self.type, "encoder")  # type: ignore[assignment]
+        natural: Block = "encoder"
+        if self.type in ("seq2seq", "lm"):
+            natural = "cross" if self.type == "seq2seq" else "decoder"
         return from_dict(
             _core.attention_map(
                 self._get(), block or natural, layer, head, line, target, every_head
@@ -582,8 +586,8 @@ class Model:
         """
         if (path is None) == (text is None):
             raise TypeError("cells() takes either a path or text=")
-        if path not in (None, "-"):
-            os.stat(path)  # type: ignore[arg-type]
+        if path is not None and path != "-":
+            os.stat(path)
         return Cells(_core.cells(self._get(), path, text, list(patterns), {**options}))
 
     def gradient_flow(self, text: str) -> GradientFlow:

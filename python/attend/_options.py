@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 
-class DecodingOptions(TypedDict, total=False):
-    """Options of decoding (docs/running.md); the default is greedy."""
+class SearchOptions(TypedDict, total=False):
+    """Options of decoding without its seed, which evaluate() shares with the bootstrap."""
 
     beam: int
     n_best: int
@@ -22,8 +22,13 @@ class DecodingOptions(TypedDict, total=False):
     temperature: float
     top_k: int
     top_p: float
-    seed: int
     beam_stop: Literal["heuristic", "exact"]
+
+
+class DecodingOptions(SearchOptions, total=False):
+    """Options of decoding (docs/running.md); the default is greedy."""
+
+    seed: int
 
 
 class CaptionOptions(DecodingOptions, total=False):
@@ -77,4 +82,4 @@ class MetricOptions(TypedDict, total=False):
     seed: int
 
 
-DECODING = frozenset(DecodingOptions.__annotations__)
+DECODING = frozenset({*SearchOptions.__annotations__, *DecodingOptions.__annotations__})

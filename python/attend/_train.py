@@ -83,9 +83,10 @@ class Training:
         valid: Data = None,
         features: ArrayLike | None = None,
         valid_features: ArrayLike | None = None,
+        out: str | os.PathLike[str] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        given: dict[str, Any] = {**settings}
+        given: dict[str, Any] = {**settings, "out": out}
         for key, source in (("train", data), ("valid", valid)):
             if _is_path(source):
                 if source != "-":
@@ -198,10 +199,14 @@ def train(
     >>> len(losses) >= 4, model.type
     (True, 'seq2seq')
     """
-    if out is not None:
-        settings["out"] = out
     run = Training(
-        task, data, valid=valid, features=features, valid_features=valid_features, **settings
+        task,
+        data,
+        valid=valid,
+        features=features,
+        valid_features=valid_features,
+        out=out,
+        **settings,
     )
     bar = _Bar() if progress else None
 

@@ -231,6 +231,10 @@ static PyObject *encoded_rows(const att_encoded_text *encoded)
     size_t count = att_encoded_text_count(encoded);
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (size_t i = 0; list && i < count; i++) {
+        if (i % 65536 == 0 && PyErr_CheckSignals() < 0)
+            Py_CLEAR(list);
+        if (!list)
+            break;
         size_t length = 0, start = 0, end = 0;
         const char *piece = att_encoded_text_piece(encoded, i, &length);
         att_encoded_text_range(encoded, i, &start, &end);

@@ -788,9 +788,12 @@ ATT_API att_status att_model_build(att_model **out, const att_settings *settings
                                    const att_token_list *source, const att_token_list *target,
                                    att_error *err);
 
-/* The parameters: their number, names (NULL past the last), and a copy of the values of one. */
+/* The parameters: their number, names (NULL past the last), and the values of one: a view, which
+ * is not to be written and does not outlive the model, or a copy. */
 ATT_API size_t att_model_tensor_count(const att_model *model);
 ATT_API const char *att_model_tensor_name(const att_model *model, size_t index);
+ATT_API att_status att_model_tensor_view(att_tensor *out, const att_model *model, const char *name,
+                                         att_error *err);
 ATT_API att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,
                                         att_error *err);
 
@@ -1362,7 +1365,11 @@ ATT_API att_status att_models_compare(att_comparison **out, const att_model *mod
                                       att_model *const *baseline, size_t baseline_count,
                                       const char *path, const att_eval_options *options,
                                       att_string *notes, att_error *err);
-/* Compares two files of hypotheses by text metrics, as att_metrics_score_files() scores one. */
+/* Compares `hypotheses` with other outputs of the same lines by text metrics, as
+ * att_metrics_score() scores them; or two files, as att_metrics_score_files() scores one. */
+ATT_API att_status att_metrics_compare(att_comparison **out, const char *const *names, size_t count,
+                                       const att_hypotheses *texts, const char *const *baseline,
+                                       const att_metric_options *options, att_error *err);
 ATT_API att_status att_metrics_compare_files(att_comparison **out, const char *const *names,
                                              size_t count, const char *hypotheses,
                                              const char *baseline, const char *const *references,

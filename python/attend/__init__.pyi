@@ -1,5 +1,6 @@
 from attend import datasets as datasets
 from attend import metrics as metrics
+from attend._compare import Comparison as Comparison
 from attend._core import Array as Array
 from attend._core import Error as Error
 from attend._core import FileError as FileError
@@ -8,6 +9,15 @@ from attend._core import attention as attention
 from attend._core import attention_backward as attention_backward
 from attend._core import cpu_name as cpu_name
 from attend._core import threads as threads
+from attend._exercise import Exercise as Exercise
+from attend._exercise import Grading as Grading
+from attend._exercise import grade_table as grade_table
+from attend._images import Image as Image
+from attend._images import ImageEncoder as ImageEncoder
+from attend._images import import_formats as import_formats
+from attend._images import import_weights as import_weights
+from attend._inspect import Alternatives as Alternatives
+from attend._inspect import BeamTree as BeamTree
 from attend._inspect import Cells as Cells
 from attend._inspect import GradientFlow as GradientFlow
 from attend._inspect import HighlightedText as HighlightedText
@@ -21,6 +31,8 @@ from attend._results import Output as Output
 from attend._results import Prediction as Prediction
 from attend._results import Tagging as Tagging
 from attend._results import Token as Token
+from attend._search import Search as Search
+from attend._search import search as search
 from attend._session import Session as Session
 from attend._sheet import Sheet as Sheet
 from attend._sheet import explain as explain

@@ -1,5 +1,6 @@
+import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from attend._types import Activation, ArrayLike, DType, Layout, Normalizer, Score
 
@@ -51,79 +52,83 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 _Result: TypeAlias = Literal["scores", "weights", "log_sum_exp", "key_totals", "entropy"]
+_Input: TypeAlias = Literal[
+    "query", "key", "value", "score_w", "score_u", "score_b", "score_v", "bias", "alibi", "relative"
+]
 
-# The result is an Array, or a tuple where return_weights or returns asks for more.
+class _Problem(TypedDict, total=False):
+    score: Score
+    normalizer: Normalizer
+    scale: float | None
+    soft_cap: float | None
+    causal: bool
+    offset: int | Sequence[int]
+    window: int | tuple[int | None, int | None] | None
+    mask: ArrayLike | None
+    bias: ArrayLike | None
+    alibi: ArrayLike | None
+    relative: ArrayLike | None
+    query_lengths: Sequence[int] | None
+    key_lengths: Sequence[int] | None
+    query_offsets: Sequence[int] | None
+    key_offsets: Sequence[int] | None
+    blocks: Sequence[tuple[int, int]] | None
+    block_size: tuple[int, int] | None
+    dropout: float
+    dropout_seed: int
+    dropout_step: int
+    dropout_layer: int
+    score_w: ArrayLike | None
+    score_u: ArrayLike | None
+    score_b: ArrayLike | None
+    score_v: ArrayLike | None
+    layout: Layout
+
+class _ForwardOptions(_Problem, total=False):
+    rows: tuple[int, int] | None
+    out: ArrayLike | None
+
+class _BackwardOptions(_Problem, total=False):
+    output: ArrayLike | None
+    log_sum_exp: ArrayLike | None
+    wanted: Sequence[_Input] | None
+
+# An Array, or a tuple where return_weights or returns asks for more. With `out`, that object.
+@overload
 def attention(
     query: ArrayLike,
     key: ArrayLike,
     value: ArrayLike,
     *,
-    score: Score = "scaled",
-    normalizer: Normalizer = "softmax",
-    scale: float | None = None,
-    soft_cap: float | None = None,
-    causal: bool = False,
-    offset: int | Sequence[int] = 0,
-    window: int | tuple[int | None, int | None] | None = None,
-    mask: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    alibi: ArrayLike | None = None,
-    relative: ArrayLike | None = None,
-    query_lengths: Sequence[int] | None = None,
-    key_lengths: Sequence[int] | None = None,
-    query_offsets: Sequence[int] | None = None,
-    key_offsets: Sequence[int] | None = None,
-    blocks: Sequence[tuple[int, int]] | None = None,
-    block_size: tuple[int, int] | None = None,
-    dropout: float = 0,
-    dropout_seed: int = 0,
-    dropout_step: int = 0,
-    dropout_layer: int = 0,
-    score_w: ArrayLike | None = None,
-    score_u: ArrayLike | None = None,
-    score_b: ArrayLike | None = None,
-    score_v: ArrayLike | None = None,
-    layout: Layout = "bthd",
-    rows: tuple[int, int] | None = None,
-    return_weights: bool = False,
+    return_weights: Literal[False] = False,
+    **options: Unpack[_ForwardOptions],
+) -> Array: ...
+@overload
+def attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    *,
+    return_weights: Literal[True],
     returns: Sequence[_Result] = (),
-    out: ArrayLike | None = None,
-) -> Any: ...
+    **options: Unpack[_ForwardOptions],
+) -> tuple[Array, ...]: ...
+@overload
+def attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    *,
+    return_weights: bool = False,
+    returns: Sequence[_Result],
+    **options: Unpack[_ForwardOptions],
+) -> tuple[Array, ...]: ...
 def attention_backward(
     query: ArrayLike,
     key: ArrayLike,
     value: ArrayLike,
     output_grad: ArrayLike,
-    *,
-    score: Score = "scaled",
-    normalizer: Normalizer = "softmax",
-    scale: float | None = None,
-    soft_cap: float | None = None,
-    causal: bool = False,
-    offset: int | Sequence[int] = 0,
-    window: int | tuple[int | None, int | None] | None = None,
-    mask: ArrayLike | None = None,
-    bias: ArrayLike | None = None,
-    alibi: ArrayLike | None = None,
-    relative: ArrayLike | None = None,
-    query_lengths: Sequence[int] | None = None,
-    key_lengths: Sequence[int] | None = None,
-    query_offsets: Sequence[int] | None = None,
-    key_offsets: Sequence[int] | None = None,
-    blocks: Sequence[tuple[int, int]] | None = None,
-    block_size: tuple[int, int] | None = None,
-    dropout: float = 0,
-    dropout_seed: int = 0,
-    dropout_step: int = 0,
-    dropout_layer: int = 0,
-    score_w: ArrayLike | None = None,
-    score_u: ArrayLike | None = None,
-    score_b: ArrayLike | None = None,
-    score_v: ArrayLike | None = None,
-    layout: Layout = "bthd",
-    output: ArrayLike | None = None,
-    log_sum_exp: ArrayLike | None = None,
-    wanted: Sequence[str] | None = None,
+    **options: Unpack[_BackwardOptions],
 ) -> dict[str, Array]: ...
 def threads(count: int = ..., /) -> int: ...
 def cpu_name() -> str: ...
@@ -131,6 +136,8 @@ def cpu_name() -> str: ...
 # The rest is for the modules of the package alone: library objects are capsules.
 _Handle: TypeAlias = Any
 _Options: TypeAlias = dict[str, Any]
+
+_Path: TypeAlias = str | bytes | os.PathLike[str]
 
 def zeros(shape: Sequence[int], dtype: DType) -> Array: ...
 def matmul(
@@ -152,7 +159,7 @@ class _SheetResults(TypedDict):
     maps: list[dict[str, Any]]
 
 def sheet_load(path: str) -> _Handle: ...
-def sheet_read(text: str, name: str, folder: str | None) -> _Handle: ...
+def sheet_read(text: str, name: str, folder: _Path | None) -> _Handle: ...
 def sheet_render(sheet: _Handle, options: _Options) -> str: ...
 def sheet_results(sheet: _Handle) -> _SheetResults: ...
 def map_render(
@@ -167,6 +174,7 @@ def map_render(
     query_name: str | None,
     key_name: str | None,
     mark_name: str | None,
+    panel_columns: int,
 ) -> str: ...
 def highlight_render(
     tokens: Sequence[str], values: Array, options: _Options, title: str | None
@@ -179,6 +187,7 @@ def model_info(model: _Handle, json: bool) -> str: ...
 def model_facts(model: _Handle) -> tuple[Any, bool, int, int]: ...
 def model_tensor_names(model: _Handle) -> list[str]: ...
 def model_tensor(model: _Handle, name: str) -> Array: ...
+def model_images(model: _Handle, path: _Path | None, recorded_data: bool) -> Array: ...
 def model_replace_tensors(model: _Handle, tensors: dict[str, ArrayLike]) -> _Handle: ...
 def model_labels(model: _Handle) -> list[str]: ...
 def model_encode(model: _Handle, side: str, text: str) -> list[tuple[int, str, int, int]]: ...
@@ -207,6 +216,9 @@ def output_map(
 ) -> dict[str, Any] | None: ...
 def output_json(outputs: _Handle, line: int, alternative: int) -> str: ...
 def output_html(outputs: _Handle, line: int, alternative: int) -> str: ...
+def output_overlay(
+    place: tuple[_Handle, int, int], crop: bool, pixels: ArrayLike | None, options: _Options
+) -> str: ...
 def output_alignment(outputs: _Handle, line: int, alternative: int) -> str: ...
 def classify(
     model: _Handle, lines: Sequence[str], options: _Options, ensemble: tuple[_Handle, ...]
@@ -248,6 +260,18 @@ def attention_map(
     target: str | None,
     every_head: bool,
 ) -> dict[str, Any]: ...
+def attention_overview(
+    model: _Handle, block: str, line: str, target: str | None
+) -> dict[str, Any]: ...
+def attention_layers(model: _Handle) -> tuple[int, int, int, int]: ...
+def model_sheet(model: _Handle, line: str, target: str | None, step: int, file: str) -> str: ...
+def alternatives(
+    model: _Handle, line: str, target: str | None, count: int
+) -> tuple[list[tuple[str | None, float, int, list[tuple[str, float]]]], str]: ...
+def beam_tree(
+    model: _Handle, line: str, decoding: _Options
+) -> tuple[list[tuple[int, int, str, float, float, float, str]], str, str]: ...
+def curves(model: _Handle, options: _Options) -> str: ...
 def head_sheet(
     model: _Handle,
     block: str,
@@ -260,14 +284,21 @@ def head_sheet(
 def unit_activations(
     model: _Handle, text: str, layer: int, unit: int, signal: str
 ) -> tuple[str | None, list[str], Array]: ...
-def cells(model: _Handle, path: str | None, text: str | None, options: _Options) -> _Handle: ...
+def cells(
+    model: _Handle,
+    path: _Path | None,
+    text: str | None,
+    patterns: Sequence[str],
+    options: _Options,
+) -> _Handle: ...
 def cells_render(cells: _Handle, options: _Options) -> str: ...
 def gradient_flow(model: _Handle, text: str) -> tuple[float, list[tuple[str, Array]], str]: ...
-def session_new(model: _Handle, attention: bool, hidden_states: bool) -> _Handle: ...
+def session_new(models: tuple[_Handle, ...], attention: bool, hidden_states: bool) -> _Handle: ...
 def session_start(session: _Handle, sources: Any) -> None: ...
 def session_step(
     session: _Handle, tokens: Sequence[int], order: Sequence[int] | None
 ) -> dict[str, Any]: ...
+def session_feed(session: _Handle, tokens: Sequence[int], rows: int) -> dict[str, Any]: ...
 def session_facts(session: _Handle) -> tuple[int, int, int, int]: ...
 def session_token(session: _Handle, source: int, token: int) -> str | None: ...
 def session_source(session: _Handle, source: int) -> list[str]: ...
@@ -296,3 +327,56 @@ def metrics_score(
     options: _Options,
 ) -> list[tuple[str, str, float, float, float, str, bool]]: ...
 def metric_names() -> list[str]: ...
+def models_compare(
+    model: _Handle,
+    baseline: tuple[_Handle, ...],
+    path: str | None,
+    examples: Iterator[Any] | None,
+    features: ArrayLike | None,
+    decoding: _Options,
+    ensemble: tuple[_Handle, ...],
+    metrics: Sequence[str],
+    metric_options: _Options,
+    recorded_data: bool,
+) -> tuple[int, list[tuple[Any, ...]], str]: ...
+def metrics_compare(
+    metrics: Sequence[str],
+    hypotheses: Sequence[str],
+    baseline: Sequence[str],
+    references: tuple[Sequence[str | None], ...],
+    options: _Options,
+) -> tuple[int, list[tuple[Any, ...]], str]: ...
+def search_run(
+    task: str,
+    settings: tuple[tuple[str, str], ...],
+    on_event: Callable[[int, int, int, int, dict[str, Any]], Any] | None,
+) -> tuple[list[tuple[Any, ...]], str, str] | None: ...
+def exercise_load(path: _Path) -> _Handle: ...
+def exercise_read(text: str, name: str, folder: _Path | None) -> _Handle: ...
+def exercise_render(exercise: _Handle, variant: str, solution: bool, options: _Options) -> str: ...
+def exercise_grade(
+    exercise: _Handle, student: str, variant: str, answers: bytes, name: str
+) -> _Handle: ...
+def exercise_grade_file(exercise: _Handle, student: str, variant: str, path: _Path) -> _Handle: ...
+def grading_facts(grading: _Handle) -> tuple[float, float, str | None]: ...
+def grading_render(grading: _Handle, detail: str, options: _Options | None) -> str: ...
+def gradings_render(gradings: tuple[_Handle, ...], options: _Options | None) -> str: ...
+def image_load(path: _Path) -> tuple[bytes, int, int]: ...
+def image_read(data: bytes | bytearray, name: str) -> tuple[bytes, int, int]: ...
+def image_copy(pixels: ArrayLike) -> tuple[bytes, int, int]: ...
+def image_png(pixels: ArrayLike) -> bytes: ...
+def image_crop(pixels: ArrayLike, size: int) -> tuple[bytes, int, int]: ...
+def encoder_load(path: _Path) -> _Handle: ...
+def encoder_read(data: bytes, name: str) -> _Handle: ...
+def encoder_save(encoder: _Handle, path: _Path) -> None: ...
+def encoder_write(encoder: _Handle) -> bytes: ...
+def encoder_facts(encoder: _Handle) -> tuple[list[str], int]: ...
+def encoder_classify(encoder: _Handle, pixels: ArrayLike) -> Array: ...
+def encoder_features(encoder: _Handle, pixels: ArrayLike) -> Array: ...
+def encoder_fit(
+    encoder: _Handle, features: ArrayLike, targets: ArrayLike, ridge: float
+) -> tuple[_Handle, float]: ...
+def import_formats() -> list[tuple[str, str, str, bool, bool]]: ...
+def import_weights(
+    format: str, path: _Path, tokens: str | None, tokenizer: _Path | None
+) -> bytes: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from attend import _core
 from attend._core import Array
@@ -37,10 +37,78 @@ class HighlightedText:
         return _core.highlight_render(self.tokens, self.values, {"format": "svg"}, self.title)
 
     def _repr_svg_(self) -> str:
-        return self.svg()
+        return self.svg().partition("?>")[2]  # a part of a page has no XML declaration
 
     def __str__(self) -> str:
         return self.text()
+
+
+class AlternativeStep(NamedTuple):
+    """One step: the token chosen (None behind a text), its probability and rank, and the most
+    probable tokens with their probabilities."""
+
+    token: str | None
+    probability: float
+    rank: int
+    tokens: list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The most probable tokens at each step of an output. In a notebook they show themselves.
+
+    >>> pairs = attend.datasets.reverse(train_count=200)
+    >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)
+    >>> steps = model.alternatives("abc", "cba", count=3).steps
+    >>> [step.token for step in steps], len(steps[0].tokens)
+    (['c', 'b', 'a', '<end>'], 3)
+    """
+
+    steps: list[AlternativeStep]
+    page: str
+
+    def html(self) -> str:
+        """A page."""
+        return self.page
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.page, quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+
+
+class BeamNode(NamedTuple):
+    """A hypothesis: its parent's index (-1: the start), step, token, log-probabilities, and fate:
+    "dropped", "kept", "finished" or "best"."""
+
+    parent: int
+    step: int
+    token: str
+    log_prob: float
+    score: float
+    normalized_score: float
+    fate: str
+
+
+@dataclass(frozen=True)
+class BeamTree:
+    """A beam search as a tree: the hypotheses of each step, and what was dropped.
+
+    >>> pairs = attend.datasets.reverse(train_count=200)
+    >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)
+    >>> tree = model.beam_tree("abc", beam=2)
+    >>> tree.nodes[0].step, any(node.fate == "best" for node in tree.nodes)
+    (1, True)
+    """
+
+    nodes: list[BeamNode]
+    svg: str
+    text: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg.partition("?>")[2]
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Cells:
@@ -88,4 +156,4 @@ class GradientFlow:
     svg: str
 
     def _repr_svg_(self) -> str:
-        return self.svg
+        return self.svg.partition("?>")[2]

@@ -40,6 +40,7 @@ class AttentionMap:
         allowed: bytes | None = None,
         marked: bytes | None = None,
         mark_name: str | None = None,
+        panel_columns: int = 0,
     ) -> None:
         self.weights = weights if isinstance(weights, Array) else Array(weights, "float64")
         if self.weights.dtype != "float64":
@@ -53,6 +54,7 @@ class AttentionMap:
         self.allowed = allowed
         self.marked = marked
         self.mark_name = mark_name
+        self.panel_columns = panel_columns
 
     def _render(self, **options: Any) -> str:
         return _core.map_render(
@@ -67,11 +69,17 @@ class AttentionMap:
             self.query_name,
             self.key_name,
             self.mark_name,
+            self.panel_columns,
         )
 
-    def svg(self, *, width: int = 0, head: int = 0) -> str:
-        """The map as SVG; each cell carries its query, key and value."""
-        return self._render(format="svg", width=width, head=head)
+    def svg(self, *, width: int = 0, head: int = 0, arcs: bool = False) -> str:
+        """The map as SVG; each cell carries its query, key and value. `arcs` draws arcs between
+        words instead of cells."""
+        return self._render(format="svg", width=width, head=head, arcs=arcs)
+
+    def html(self, *, head: int = 0, arcs: bool = False) -> str:
+        """The map as a page."""
+        return self._render(format="html", head=head, arcs=arcs)
 
     def text(
         self,

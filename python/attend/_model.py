@@ -7,16 +7,39 @@ import os
 import queue
 import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from attend import _core
+from attend._compare import Comparison, ComparisonRow
 from attend._core import Array
-from attend._inspect import Cells, GradientFlow, HighlightedText
+from attend._inspect import (
+    AlternativeStep,
+    Alternatives,
+    BeamNode,
+    BeamTree,
+    Cells,
+    GradientFlow,
+    HighlightedText,
+)
 from attend._maps import AttentionMap, from_dict
+from attend._options import DECODING
 from attend._results import Completion, Output, Prediction, Tagging, Token
 from attend._session import Session
 from attend._sheet import Sheet
 from attend._types import ArrayLike
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from attend._options import (
+        CaptionOptions,
+        CellsOptions,
+        ClassifyOptions,
+        DecodingOptions,
+        GenerateOptions,
+        SearchOptions,
+        TagOptions,
+    )
 
 Path = str | os.PathLike[str]
 # Not Iterable[str], which a str is too.
@@ -24,15 +47,8 @@ Lines = list[str] | tuple[str, ...] | Iterator[str]
 Side = Literal["source", "target"]
 Block = Literal["encoder", "decoder", "cross"]
 
-_DECODING = {
-    "beam", "n_best", "length_norm", "length_penalty", "coverage_penalty", "no_repeat_ngram",
-    "min_output_length", "max_output_length", "min_length_ratio", "max_length_ratio", "sample",
-    "temperature", "top_k", "top_p", "seed", "beam_stop",
-}  # fmt: skip
-
-
 class Parameters(Mapping[str, Array]):
-    """The parameters of a model by name, as read-only arrays."""
+    """The parameters of a model by name: read-only views of its memory, which they keep alive."""
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
@@ -53,10 +69,22 @@ class Parameters(Mapping[str, Array]):
         return f"Parameters({', '.join(self._names)})"
 
 
-def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of the call, and those of decoding."""
-    decoding = {key: value for key, value in options.items() if key in _DECODING}
-    return {key: value for key, value in options.items() if key not in _DECODING}, decoding
+    decoding = {key: value for key, value in options.items() if key in DECODING}
+    return {key: value for key, value in options.items() if key not in DECODING}, decoding
+
+
+def _source(data: Path | Iterable[Any] | None) -> tuple[str | None, Iterator[Any] | None]:
+    """A path, or an iterator of examples."""
+    if data is None:
+        return None, None
+    if not isinstance(data, (str, os.PathLike)):
+        return None, iter(data)
+    path = os.fspath(data)
+    if path != "-":
+        os.stat(path)  # FileNotFoundError and its like, as open() raises them
+    return path, None
 
 
 class Model:
@@ -181,10 +209,26 @@ class Model:
     # ---- inference
 
     @overload
-    def generate(self, lines: str, **options: Any) -> Output: ...
+    def generate(
+        self,
+        lines: str,
+        *,
+        targets: Sequence[str] | None = None,
+        prefixes: Sequence[str] | None = None,
+        ensemble: Sequence[Model] = (),
+        **options: Unpack[GenerateOptions],
+    ) -> Output: ...
 
     @overload
-    def generate(self, lines: Lines, **options: Any) -> list[Output]: ...
+    def generate(
+        self,
+        lines: Lines,
+        *,
+        targets: Sequence[str] | None = None,
+        prefixes: Sequence[str] | None = None,
+        ensemble: Sequence[Model] = (),
+        **options: Unpack[GenerateOptions],
+    ) -> list[Output]: ...
 
     def generate(
         self,
@@ -193,7 +237,7 @@ class Model:
         targets: Sequence[str] | None = None,
         prefixes: Sequence[str] | None = None,
         ensemble: Sequence[Model] = (),
-        **options: Any,
+        **options: Unpack[GenerateOptions],
     ) -> Output | list[Output]:
         """Outputs for one line or several (docs/running.md).
 
@@ -212,22 +256,42 @@ class Model:
         return made[0] if one else made
 
     def caption(
-        self, images: ArrayLike, *, ensemble: Sequence[Model] = (), **options: Any
+        self,
+        images: ArrayLike,
+        *,
+        ensemble: Sequence[Model] = (),
+        **options: Unpack[CaptionOptions],
     ) -> list[Output]:
-        """Captions for image features [count, cells, depth] or [count, rows, columns, depth]."""
+        """Captions for image features [count, cells, depth] or [count, rows, columns, depth].
+
+        ImageEncoder.features() computes the features of an image. Options are those of generate().
+        """
         own, decoding = _split(options)
         models = tuple(model._get() for model in ensemble)
         outputs = _core.caption(self._get(), images, own, decoding, models)
         return [Output(outputs, i) for i in range(_core.outputs_count(outputs))]
 
-    @overload
-    def classify(self, lines: str, **options: Any) -> Prediction: ...
+    def images(self, path: Path | None = None, *, recorded_data: bool = False) -> Array:
+        """Features of images for caption(): of a .npy file, scaled as in training; without a path
+        the validation images of training, whose files are opened if `recorded_data` allows it."""
+        return _core.model_images(self._get(), path, recorded_data)
 
     @overload
-    def classify(self, lines: Lines, **options: Any) -> list[Prediction]: ...
+    def classify(
+        self, lines: str, *, ensemble: Sequence[Model] = (), **options: Unpack[ClassifyOptions]
+    ) -> Prediction: ...
+
+    @overload
+    def classify(
+        self, lines: Lines, *, ensemble: Sequence[Model] = (), **options: Unpack[ClassifyOptions]
+    ) -> list[Prediction]: ...
 
     def classify(
-        self, lines: str | Lines, *, ensemble: Sequence[Model] = (), **options: Any
+        self,
+        lines: str | Lines,
+        *,
+        ensemble: Sequence[Model] = (),
+        **options: Unpack[ClassifyOptions],
     ) -> Prediction | list[Prediction]:
         """Labels of one line or several. Options: attention, max_input_length, input_overflow,
         batch_size."""
@@ -236,7 +300,7 @@ class Model:
         models = tuple(model._get() for model in ensemble)
         labels = self.labels
         made = []
-        for row in _core.classify(self._get(), texts, options, models):
+        for row in _core.classify(self._get(), texts, {**options}, models):
             values = row.pop("probabilities")
             row.pop("index")
             chances = {} if values is None else dict(zip(labels, values.tolist()))
@@ -244,19 +308,23 @@ class Model:
         return made[0] if one else made
 
     @overload
-    def tag(self, lines: str, **options: Any) -> Tagging: ...
+    def tag(
+        self, lines: str, *, ensemble: Sequence[Model] = (), **options: Unpack[TagOptions]
+    ) -> Tagging: ...
 
     @overload
-    def tag(self, lines: Lines, **options: Any) -> list[Tagging]: ...
+    def tag(
+        self, lines: Lines, *, ensemble: Sequence[Model] = (), **options: Unpack[TagOptions]
+    ) -> list[Tagging]: ...
 
     def tag(
-        self, lines: str | Lines, *, ensemble: Sequence[Model] = (), **options: Any
+        self, lines: str | Lines, *, ensemble: Sequence[Model] = (), **options: Unpack[TagOptions]
     ) -> Tagging | list[Tagging]:
         """A label for each whitespace-separated token of one line or several."""
         one = isinstance(lines, str)
         texts = [lines] if isinstance(lines, str) else list(lines)
         models = tuple(model._get() for model in ensemble)
-        made = [Tagging(**row) for row in _core.tag(self._get(), texts, options, models)]
+        made = [Tagging(**row) for row in _core.tag(self._get(), texts, {**options}, models)]
         return made[0] if one else made
 
     def complete(
@@ -265,7 +333,7 @@ class Model:
         *,
         max_new_tokens: int = 100,
         ensemble: Sequence[Model] = (),
-        **decoding: Any,
+        **decoding: Unpack[DecodingOptions],
     ) -> Generator[str, None, Completion]:
         """Continues a text; a generator of the text of each token as soon as it is certain.
 
@@ -288,8 +356,10 @@ class Model:
 
         def work() -> None:
             try:
-                args = (handle, prompt, decoding, models, max_new_tokens, on_token)
-                pieces.put(Completion(**_core.complete(*args)))
+                done = _core.complete(
+                    handle, prompt, {**decoding}, models, max_new_tokens, on_token
+                )
+                pieces.put(Completion(**done))
             except BaseException as error:
                 pieces.put(error)
 
@@ -309,10 +379,12 @@ class Model:
             thread.join()
 
     @overload
-    def score(self, text: str) -> Completion: ...
+    def score(self, text: str, *, ensemble: Sequence[Model] = ()) -> Completion: ...
 
     @overload
-    def score(self, text: Sequence[str], targets: Sequence[str]) -> list[float]: ...
+    def score(
+        self, text: Sequence[str], targets: Sequence[str], *, ensemble: Sequence[Model] = ()
+    ) -> list[float]: ...
 
     def score(
         self,
@@ -343,27 +415,25 @@ class Model:
         lowercase: bool = False,
         tokenizer: str | None = None,
         recorded_data: bool = False,
-        **decoding: Any,
+        **decoding: Unpack[SearchOptions],
     ) -> dict[str, Any]:
         """Evaluates on a file, or on pairs (source, target), labelled sentences or texts.
 
         Returns the measures of the model's type (docs/metrics.md); text metrics are
         attend.metrics.Score objects. Without data: the validation data of training, if
-        `recorded_data` allows to open the files that the model names.
+        `recorded_data` allows to open the files that the model names. `seed` is that of the bootstrap
+        and of sampling; further options are those of decoding (generate()).
         """
         from attend.metrics import Score
 
-        path = os.fspath(data) if isinstance(data, (str, os.PathLike)) else None
-        if path not in (None, "-"):
-            os.stat(path)  # type: ignore[arg-type]
-        examples = None if data is None or path is not None else iter(data)  # type: ignore[arg-type]
+        path, examples = _source(data)
         models = tuple(model._get() for model in ensemble)
         options = {
             "resamples": resamples, "seed": seed, "lowercase": lowercase, "tokenizer": tokenizer,
         }  # fmt: skip
         result, scores, notes = _core.evaluate(
-            self._get(), path, examples, features, decoding, models, list(metrics or ()), options,
-            recorded_data,
+            self._get(), path, examples, features, {**decoding, "seed": seed}, models,
+            list(metrics or ()), options, recorded_data,
         )  # fmt: skip
         out: dict[str, Any] = json.loads(result) if isinstance(result, str) else result
         for row in scores or ():
@@ -373,6 +443,35 @@ class Model:
             out["notes"] = notes
         return out
 
+    def compare(
+        self,
+        baseline: Model | Sequence[Model],
+        data: Path | Iterable[Any] | None = None,
+        *,
+        metrics: Sequence[str] | None = None,
+        features: ArrayLike | None = None,
+        ensemble: Sequence[Model] = (),
+        resamples: int = 1000,
+        seed: int = 0,
+        lowercase: bool = False,
+        tokenizer: str | None = None,
+        recorded_data: bool = False,
+        **decoding: Unpack[SearchOptions],
+    ) -> Comparison:
+        """Compares this model with a baseline (a model, or several as an ensemble) on the same data,
+        with paired significance tests. Arguments are those of evaluate()."""
+        path, examples = _source(data)
+        others = (baseline,) if isinstance(baseline, Model) else tuple(baseline)
+        options = {
+            "resamples": resamples, "seed": seed, "lowercase": lowercase, "tokenizer": tokenizer,
+        }  # fmt: skip
+        lines, rows, notes = _core.models_compare(
+            self._get(), tuple(model._get() for model in others), path, examples, features,
+            {**decoding, "seed": seed}, tuple(model._get() for model in ensemble),
+            list(metrics or ()), options, recorded_data,
+        )  # fmt: skip
+        return Comparison(lines, [ComparisonRow(*row) for row in rows], notes)
+
     # ---- inside
 
     def attention_map(
@@ -380,38 +479,69 @@ class Model:
         line: str,
         target: str | None = None,
         *,
-        block: Block = "cross",
+        block: Block | None = None,
         layer: int = 0,
         head: int = 0,
         every_head: bool = False,
     ) -> AttentionMap:
         """Where the model attends: an AttentionMap, which shows itself.
 
-        An RNN, and a Transformer with block="cross", layer 0 and head 0, attends from its output
-        (or `target`, forced) to the source. A Transformer also has block="encoder" and
-        "decoder", layers and heads from 1.
+        By default, from the output (or `target`, forced) to the source; in a classifier, from its
+        label to the tokens. A Transformer also has block="encoder" and "decoder" (the block of a
+        language model), layers and heads from 1; layer 0 is the last, head 0 the mean of all.
         """
-        plain = block == "cross" and layer == 0 and head == 0 and not every_head
-        if plain or self.type == "classifier":
-            if self.type == "classifier":
-                found = self.classify(line, attention=True)
-                if found.weights is None:
-                    raise ValueError("this model has no attention")
-                rows = found.head_weights or found.weights
-                shape = rows.shape if len(rows.shape) == 2 else (1, *rows.shape)
-                values = [[row] for row in (rows.tolist() if rows.ndim == 2 else [rows.tolist()])]
-                return AttentionMap(
-                    Array(values, "float64"),
-                    title=found.label,
-                    query_labels=[found.label],
-                    key_labels=found.tokens,
-                    panel_labels=[f"head {i + 1}" for i in range(shape[0])],
-                )
+        plain = block is None and layer == 0 and head == 0 and not every_head
+        if plain and self.type == "classifier":
+            return self.classify(line, attention=True).attention_map()
+        if self.type == "seq2seq" and (plain or block == "cross") and not every_head:
             targets = None if target is None else [target]
-            return self.generate([line], targets=targets, attention=True)[0].attention_map()
+            if layer == head == 0:
+                return self.generate([line], targets=targets, attention=True)[0].attention_map()
+        natural: Block = "encoder"
+        if self.type in ("seq2seq", "lm"):
+            natural = "cross" if self.type == "seq2seq" else "decoder"
         return from_dict(
-            _core.attention_map(self._get(), block, layer, head, line, target, every_head)
+            _core.attention_map(
+                self._get(), block or natural, layer, head, line, target, every_head
+            )
         )
+
+    def attention_overview(
+        self, line: str, target: str | None = None, *, block: Block = "encoder"
+    ) -> AttentionMap:
+        """All layers and heads of a block of a Transformer, as small panels."""
+        return from_dict(_core.attention_overview(self._get(), block, line, target))
+
+    @property
+    def attention_layers(self) -> dict[str, int]:
+        """Layers of each block of attention of a Transformer, and "heads" of each layer."""
+        names = ("encoder", "decoder", "cross", "heads")
+        return dict(zip(names, _core.attention_layers(self._get())))
+
+    def alternatives(self, line: str, target: str | None = None, *, count: int = 5) -> Alternatives:
+        """The most probable tokens at each step of an output, or of the text of a language model."""
+        rows, page = _core.alternatives(self._get(), line, target, count)
+        return Alternatives([AlternativeStep(*row) for row in rows], page)
+
+    def beam_tree(self, line: str, **decoding: Unpack[DecodingOptions]) -> BeamTree:
+        """The beam search of generate() for one line as a tree; beam is at least 2."""
+        options: dict[str, Any] = {"beam": 4, **decoding}
+        rows, svg, text = _core.beam_tree(self._get(), line, options)
+        return BeamTree([BeamNode(*row) for row in rows], svg, text)
+
+    def curves(self) -> str:
+        """The learning curves of the training record as SVG."""
+        return _core.curves(self._get(), {"format": "svg"})
+
+    def sheet(self, line: str, target: str | None = None, *, step: int = 0) -> Sheet:
+        """The whole model on a line as a worksheet, from the embeddings to the probabilities; a
+        large model in part. `step` is that of the decoder to work out, from 1."""
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(os.path.join(folder, "model.safetensors"))
+            text = _core.model_sheet(self._get(), line, target, step, "model.safetensors")
+            return Sheet(text, name="model", folder=folder)
 
     def head_sheet(
         self,
@@ -441,21 +571,36 @@ class Model:
         """The value of one unit of a recurrent model after each token of a text."""
         return HighlightedText(*_core.unit_activations(self._get(), text, layer, unit, signal))
 
-    def cells(self, path: Path | None = None, *, text: str | None = None, **options: Any) -> Cells:
+    def cells(
+        self,
+        path: Path | None = None,
+        *,
+        text: str | None = None,
+        patterns: Sequence[str] = (),
+        **options: Unpack[CellsOptions],
+    ) -> Cells:
         """Units of a recurrent model that track a property of the text (docs/cells.md).
 
-        Options: signal, held_out, max_tokens, n_best.
+        `patterns` are further properties, "NAME=REGEX". Options: signal, held_out, max_tokens,
+        n_best.
         """
         if (path is None) == (text is None):
             raise TypeError("cells() takes either a path or text=")
-        where = None if path is None else os.fspath(path)
-        return Cells(_core.cells(self._get(), where, text, options))
+        if path is not None and path != "-":
+            os.stat(path)
+        return Cells(_core.cells(self._get(), path, text, list(patterns), {**options}))
 
     def gradient_flow(self, text: str) -> GradientFlow:
         """Gradient norms of the last token's loss at the states before it."""
         loss, layers, svg = _core.gradient_flow(self._get(), text)
         return GradientFlow(loss, dict(layers), svg)
 
-    def session(self, *, attention: bool = False, hidden_states: bool = False) -> Session:
-        """A session for decoding step by step."""
-        return Session(self, attention=attention, hidden_states=hidden_states)
+    def session(
+        self,
+        *,
+        ensemble: Sequence[Model] = (),
+        attention: bool = False,
+        hidden_states: bool = False,
+    ) -> Session:
+        """A session for decoding step by step, with this model or an ensemble."""
+        return Session(self, ensemble=ensemble, attention=attention, hidden_states=hidden_states)

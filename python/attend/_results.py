@@ -6,7 +6,7 @@ import html
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from attend import _core
 from attend._core import Array
@@ -58,7 +58,9 @@ class Output:
     normalized_score: float
     truncated: bool
     unknown_tokens: int
+    unknown_tags: int
     truncated_input_tokens: int
+    grid: tuple[int, int] | None
     source_tokens: list[str] | None
     target_tokens: list[str]
     token_scores: Array
@@ -89,6 +91,21 @@ class Output:
         if found is None:
             raise ValueError("this output has no such attention: generate(…, attention=True)")
         return from_dict(found)
+
+    def overlay(
+        self,
+        image: Any = None,
+        *,
+        format: Literal["svg", "html", "text"] = "svg",
+        crop: bool = True,
+    ) -> str:
+        """The attention of a caption: for each word a copy of the image, bright where the model
+        attends. `image` is an attend.Image, or what Image() takes; None: blank. With `crop` the
+        model saw its center square, otherwise all of it."""
+        from attend._images import as_image
+
+        pixels = None if image is None else as_image(image).pixels
+        return _core.output_overlay(self._place, crop, pixels, {"format": format})
 
     def json(self) -> Any:
         """The output as Python values (docs/running.md lists the keys)."""
@@ -130,6 +147,20 @@ class Prediction:
     head_weights: Array | None
     unknown_tokens: int
     truncated_input_tokens: int
+
+    def attention_map(self) -> AttentionMap:
+        """The attention to each token, with a panel per head."""
+        if self.weights is None:
+            raise ValueError("this prediction has no attention: classify(…, attention=True)")
+        rows = self.weights if self.head_weights is None else self.head_weights
+        values = [rows.tolist()] if rows.ndim == 1 else rows.tolist()
+        return AttentionMap(
+            Array([[row] for row in values], "float64"),
+            title=self.label,
+            query_labels=[self.label],
+            key_labels=self.tokens,
+            panel_labels=[f"head {i + 1}" for i in range(len(values))],
+        )
 
     def _repr_html_(self) -> str:
         said = f"<p><b>{html.escape(self.label)}</b></p>"

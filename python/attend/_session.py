@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attend import _core
 from attend._core import Array
+from attend._types import ArrayLike
 
 if TYPE_CHECKING:
     from attend._model import Model
@@ -33,11 +34,20 @@ class Session:
     True
     """
 
-    def __init__(self, model: Model, *, attention: bool = False, hidden_states: bool = False):
-        self._handle = _core.session_new(model._get(), attention, hidden_states)
+    def __init__(
+        self,
+        model: Model,
+        *,
+        ensemble: Sequence[Model] = (),
+        attention: bool = False,
+        hidden_states: bool = False,
+    ) -> None:
+        models = (model._get(), *(other._get() for other in ensemble))
+        self._handle = _core.session_new(models, attention, hidden_states)
 
-    def start(self, sources: Iterable[str] | int | Any) -> None:
-        """Starts with new sources: lines, image features, or for language models a number of rows."""
+    def start(self, sources: Iterable[str] | Iterable[Sequence[int]] | int | ArrayLike) -> None:
+        """Starts with new sources: lines; sequences of token ids of the source vocabulary; image
+        features; or for language models a number of rows."""
         if isinstance(sources, str):
             sources = [sources]
         _core.session_start(self._handle, sources)
@@ -45,6 +55,15 @@ class Session:
     def step(self, tokens: Sequence[int], order: Sequence[int] | None = None) -> SessionStep:
         """Feeds one token to each row; row r continues row order[r] of the step before."""
         return SessionStep(**_core.session_step(self._handle, tokens, order))
+
+    def feed(self, tokens: Sequence[Sequence[int]]) -> SessionStep:
+        """Feeds several tokens to each row, [rows, count]: a prompt, or a forced prefix. Returns
+        the result of the last."""
+        lengths = {len(row) for row in tokens}
+        if len(lengths) != 1:
+            raise ValueError(f"tokens: expected rows of one length, found {sorted(lengths)}")
+        flat = [token for row in tokens for token in row]
+        return SessionStep(**_core.session_feed(self._handle, flat, len(tokens)))
 
     @property
     def start_token(self) -> int:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attend import _core
 from attend._model import Model
 from attend._types import ArrayLike
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from attend._settings import Settings
 
 Event = dict[str, Any]
 Data = Any  # a path, or an iterable of pairs, labelled sentences, captions or texts
@@ -43,6 +48,15 @@ def _word(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
+def setting_pairs(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Keyword arguments as the keys and values of settings."""
+    return tuple(
+        (key.replace("_", "-"), _word(value))
+        for key, value in settings.items()
+        if value is not None
+    )
+
+
 def _is_path(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike))
 
@@ -69,22 +83,19 @@ class Training:
         valid: Data = None,
         features: ArrayLike | None = None,
         valid_features: ArrayLike | None = None,
-        **settings: Any,
+        out: str | os.PathLike[str] | None = None,
+        **settings: Unpack[Settings],
     ) -> None:
-        for key, given in (("train", data), ("valid", valid)):
-            if _is_path(given):
-                if given != "-":
-                    os.stat(given)  # FileNotFoundError and its like, as open() raises them
-                settings[key] = given
-        pairs = tuple(
-            (key.replace("_", "-"), _word(value))
-            for key, value in settings.items()
-            if value is not None
-        )
+        given: dict[str, Any] = {**settings, "out": out}
+        for key, source in (("train", data), ("valid", valid)):
+            if _is_path(source):
+                if source != "-":
+                    os.stat(source)  # FileNotFoundError and its like, as open() raises them
+                given[key] = source
         train_examples = None if data is None or _is_path(data) else iter(data)
         valid_examples = None if valid is None or _is_path(valid) else iter(valid)
         self._handle = _core.training_new(
-            task, pairs, train_examples, valid_examples, features, valid_features
+            task, setting_pairs(given), train_examples, valid_examples, features, valid_features
         )
 
     def advance(self, steps: int, callback: Callable[[Event], Any] | None = None) -> None:
@@ -169,7 +180,7 @@ def train(
     callback: Callable[[Event], Any] | None = None,
     progress: bool = True,
     out: str | os.PathLike[str] | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Model:
     """Trains a model and returns the best one.
 
@@ -188,10 +199,14 @@ def train(
     >>> len(losses) >= 4, model.type
     (True, 'seq2seq')
     """
-    if out is not None:
-        settings["out"] = out
     run = Training(
-        task, data, valid=valid, features=features, valid_features=valid_features, **settings
+        task,
+        data,
+        valid=valid,
+        features=features,
+        valid_features=valid_features,
+        out=out,
+        **settings,
     )
     bar = _Bar() if progress else None
 

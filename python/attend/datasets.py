@@ -6,7 +6,7 @@ from typing import Any
 
 from attend import _core
 from attend._core import Array
-from attend._train import _word
+from attend._train import setting_pairs
 
 __all__ = ["copy", "reverse", "shapes", "sort"]
 
@@ -14,8 +14,7 @@ Pairs = list[tuple[str, str]]
 
 
 def _generate(task: str, valid: bool, settings: dict[str, Any]) -> tuple[str, Array | None]:
-    pairs = tuple((key.replace("_", "-"), _word(value)) for key, value in settings.items())
-    return _core.synthetic_data(task, pairs, valid)
+    return _core.synthetic_data(task, setting_pairs(settings), valid)
 
 
 def _strings(task: str, valid: bool, settings: dict[str, Any]) -> Pairs:

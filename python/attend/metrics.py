@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attend import _core
+from attend._compare import Comparison, ComparisonRow
 
-__all__ = ["Score", "bleu", "chrf", "cider", "names", "score", "ter", "wer"]
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from attend._options import MetricOptions
+
+__all__ = [
+    "Comparison",
+    "Score",
+    "bleu",
+    "chrf",
+    "cider",
+    "compare",
+    "names",
+    "score",
+    "ter",
+    "wer",
+]
 
 Lines = Sequence[str]
 References = Sequence[str] | Sequence[Sequence[str | None]]
@@ -39,6 +56,21 @@ class Score(NamedTuple):
         return self.value
 
 
+def _lines(lines: Lines, name: str) -> list[str]:
+    if isinstance(lines, str):
+        raise TypeError(f"{name}: expected a list of lines, found one str")
+    return list(lines)
+
+
+def _sets(references: References) -> tuple[Any, ...]:
+    """One list of references, or several."""
+    if isinstance(references, str):
+        raise TypeError("references: expected a list of lines, found one str")
+    if references and not isinstance(references[0], str):
+        return tuple(list(lines or ()) for lines in references)
+    return (list(references),)
+
+
 def names() -> list[str]:
     """The names of all metrics.
 
@@ -67,21 +99,43 @@ def score(
     >>> [str(s) for s in attend.metrics.score(["a b"], ["a c"], ["wer", "chrf"])]
     ['word error rate = 50.00', 'chrF2 = 25.00']
     """
-    if isinstance(hypotheses, str) or isinstance(references, str):
-        raise TypeError("expected lists of lines, found one str")
-    sets: tuple[Any, ...]
-    if references and not isinstance(references[0], str):
-        sets = tuple(list(lines or ()) for lines in references)
-    else:
-        sets = (list(references),)
     options = {
         "tokenizer": tokenizer, "lowercase": lowercase, "resamples": resamples, "seed": seed,
     }  # fmt: skip
-    rows = _core.metrics_score(list(metrics), list(hypotheses), sets, options)
+    sets = _sets(references)
+    rows = _core.metrics_score(list(metrics), _lines(hypotheses, "hypotheses"), sets, options)
     return [Score(*row) for row in rows]
 
 
-def bleu(hypotheses: Lines, references: References, **options: Any) -> Score:
+def compare(
+    hypotheses: Lines,
+    baseline: Lines,
+    references: References,
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    *,
+    tokenizer: str | None = None,
+    lowercase: bool = False,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Comparison:
+    """Compares two systems on the same lines, with the paired significance tests of sacreBLEU.
+
+    >>> references = ["the cat sat on the mat", "a dog ran off"] * 8
+    >>> same = attend.metrics.compare(references, references, references, ["ter"])
+    >>> same["ter"].value == same["ter"].baseline
+    True
+    """
+    options = {
+        "tokenizer": tokenizer, "lowercase": lowercase, "resamples": resamples, "seed": seed,
+    }  # fmt: skip
+    lines, rows, notes = _core.metrics_compare(
+        list(metrics), _lines(hypotheses, "hypotheses"), _lines(baseline, "baseline"),
+        _sets(references), options,
+    )  # fmt: skip
+    return Comparison(lines, [ComparisonRow(*row) for row in rows], notes)
+
+
+def bleu(hypotheses: Lines, references: References, **options: Unpack[MetricOptions]) -> Score:
     """BLEU; options as of score().
 
     >>> round(attend.metrics.bleu(["the cat sat on a mat"], ["the cat sat on the mat"]).value, 2)
@@ -90,7 +144,7 @@ def bleu(hypotheses: Lines, references: References, **options: Any) -> Score:
     return score(hypotheses, references, ["bleu"], **options)[0]
 
 
-def chrf(hypotheses: Lines, references: References, **options: Any) -> Score:
+def chrf(hypotheses: Lines, references: References, **options: Unpack[MetricOptions]) -> Score:
     """chrF.
 
     >>> attend.metrics.chrf(["abc"], ["abc"]).value
@@ -99,7 +153,7 @@ def chrf(hypotheses: Lines, references: References, **options: Any) -> Score:
     return score(hypotheses, references, ["chrf"], **options)[0]
 
 
-def ter(hypotheses: Lines, references: References, **options: Any) -> Score:
+def ter(hypotheses: Lines, references: References, **options: Unpack[MetricOptions]) -> Score:
     """Translation edit rate; lower is better.
 
     >>> attend.metrics.ter(["a b c"], ["a c b"]).lower_is_better
@@ -108,7 +162,7 @@ def ter(hypotheses: Lines, references: References, **options: Any) -> Score:
     return score(hypotheses, references, ["ter"], **options)[0]
 
 
-def wer(hypotheses: Lines, references: References, **options: Any) -> Score:
+def wer(hypotheses: Lines, references: References, **options: Unpack[MetricOptions]) -> Score:
     """Word error rate.
 
     >>> attend.metrics.wer(["a b"], ["a c"]).value
@@ -117,7 +171,7 @@ def wer(hypotheses: Lines, references: References, **options: Any) -> Score:
     return score(hypotheses, references, ["wer"], **options)[0]
 
 
-def cider(hypotheses: Lines, references: References, **options: Any) -> Score:
+def cider(hypotheses: Lines, references: References, **options: Unpack[MetricOptions]) -> Score:
     """CIDEr, for captions.
 
     >>> attend.metrics.cider(["a cat", "a dog"], ["a cat", "a dog"]).value > 0

@@ -16,7 +16,7 @@ from attend import _core
 __all__ = ["attention", "scaled_dot_product_attention"]
 
 # Inputs that have gradients, in the order of the arguments of the function.
-_NAMES = (
+_NAMES: tuple[str, ...] = (
     "query", "key", "value", "score_w", "score_u", "score_b", "score_v", "bias", "alibi",
     "relative",
 )  # fmt: skip
@@ -42,7 +42,7 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Any, *unused: Any) -> Any:
+    def backward(ctx: Any, grad: Any, *unused: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         output, lse, *tensors = ctx.saved_tensors
         needed = dict(zip(_NAMES, ctx.needs_input_grad[2:]))
         given = {n: t.detach() for n, t in zip(_NAMES, tensors) if t is not None}

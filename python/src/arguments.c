@@ -120,6 +120,17 @@ const char *core_text(PyObject *value, const char *name, size_t *length)
     return text;
 }
 
+int core_path(PyObject *value, void *out)
+{
+    if (value && value != Py_None)
+        return PyUnicode_FSConverter(value, out);
+    if (!value)
+        Py_CLEAR(*(PyObject **)out); /* an argument after this one was wrong */
+    else
+        *(PyObject **)out = NULL;
+    return value ? Py_CLEANUP_SUPPORTED : 1;
+}
+
 int core_choice(PyObject *word, const char *name, const char *const *choices)
 {
     const char *text = core_text(word, name, NULL);
@@ -309,6 +320,23 @@ PyObject *core_bytes_take(att_string *text)
     PyObject *out = PyBytes_FromStringAndSize(text->data, (Py_ssize_t)text->length);
     att_string_free(text);
     return out;
+}
+
+PyObject *core_rendered(att_status status, att_string *out, const att_error *err)
+{
+    if (!status)
+        return core_string_take(out);
+    att_string_free(out);
+    core_raise(status, err);
+    return NULL;
+}
+
+PyObject *core_end_string(core_call *call, att_status status, att_string *out, const att_error *err)
+{
+    if (core_end(call, status, err))
+        return core_string_take(out);
+    att_string_free(out);
+    return NULL;
 }
 
 PyObject *core_str(const char *text)

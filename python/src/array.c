@@ -7,7 +7,7 @@
 
 typedef struct core_array {
     PyObject_HEAD att_tensor tensor;
-    PyObject *base; /* the Array that owns the memory, or NULL */
+    PyObject *base; /* the Array or model that owns the memory, or NULL */
     bool read_only;
     Py_ssize_t shape[ATT_MAX_RANK], strides[ATT_MAX_RANK]; /* for the buffer protocol, in bytes */
 } core_array;
@@ -70,6 +70,11 @@ static PyObject *array_new(att_tensor *tensor, PyObject *base, bool read_only)
 PyObject *core_array_take(att_tensor *tensor, bool read_only)
 {
     return array_new(tensor, NULL, read_only);
+}
+
+PyObject *core_array_view(att_tensor *tensor, PyObject *owner)
+{
+    return array_new(tensor, owner, true);
 }
 
 PyObject *core_array_zeros(att_dtype dtype, int rank, const int64_t *shape)
@@ -172,6 +177,17 @@ static bool fill(att_tensor *tensor, PyObject *data, int dim, int64_t *index)
             return false;
     }
     return true;
+}
+
+PyObject *core_array_copy(PyObject *array)
+{
+    att_tensor copy, *tensor = core_array_tensor(array);
+    att_error err;
+    att_status status = att_tensor_copy(&copy, tensor, tensor->dtype, &err);
+    if (!status)
+        return core_array_take(&copy, false);
+    core_raise(status, &err);
+    return NULL;
 }
 
 /* A copy of an array of any kind, converted. */
@@ -521,7 +537,8 @@ PyMethodDef core_array_functions[] = {
 static PyMethodDef array_methods[] = {
     { "tolist", array_tolist, METH_NOARGS, "The elements as nested lists of float." },
     { "numpy", array_numpy, METH_NOARGS, "The same memory as a numpy.ndarray." },
-    { "torch", array_torch, METH_NOARGS, "The same memory as a torch.Tensor." },
+    { "torch", array_torch, METH_NOARGS,
+      "The same memory as a torch.Tensor; of a read-only array, a copy." },
     { "__array__", CORE_FAST(array_array), METH_VARARGS | METH_KEYWORDS, "A numpy.ndarray." },
     { "__dlpack__", CORE_FAST(core_array_dlpack), METH_FASTCALL | METH_KEYWORDS,
       "The memory as a DLPack capsule." },

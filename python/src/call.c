@@ -7,6 +7,9 @@
 
 static PyObject *error_type, *file_error_type, *unsupported_type;
 
+/* The call that this thread is inside of: a callback may make another one. */
+static _Thread_local core_call *current;
+
 void core_enter(core_call *call)
 {
     PyEval_RestoreThread(call->saved);
@@ -30,6 +33,8 @@ static bool check_signals(void *context, const att_progress *progress)
 
 void core_begin(core_call *call)
 {
+    call->outer = current;
+    current = call;
     att_callback_set(check_signals, call);
     core_leave(call);
 }
@@ -37,7 +42,8 @@ void core_begin(core_call *call)
 bool core_end(core_call *call, att_status status, const att_error *err)
 {
     core_enter(call);
-    att_callback_set(NULL, NULL);
+    current = call->outer;
+    att_callback_set(current ? check_signals : NULL, current);
     if (PyErr_Occurred())
         return false;
     if (status == ATT_OK)
@@ -84,6 +90,11 @@ void core_raise(att_status status, const att_error *err)
 {
     if (status == ATT_NO_MEMORY) {
         PyErr_SetString(PyExc_MemoryError, err->message);
+        return;
+    }
+    if (status == ATT_CANCELLED) {
+        /* Only an exception cancels; a callback that caught it does not undo the cancelling. */
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
         return;
     }
     PyObject *type = status == ATT_SYSTEM        ? file_error_type

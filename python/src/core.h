@@ -18,6 +18,7 @@
  * back to run signal handlers: an exception of theirs cancels the call and stays set. */
 typedef struct core_call {
     PyThreadState *saved;
+    struct core_call *outer; /* the call whose callback made this one, or NULL */
 } core_call;
 
 void core_begin(core_call *call);
@@ -68,6 +69,9 @@ bool core_double(double *out, PyObject *value, const char *name);
 /* UTF-8 without a zero byte, borrowed from the str; *length may be NULL. */
 const char *core_text(PyObject *value, const char *name, size_t *length);
 
+/* PyUnicode_FSConverter() for PyArg_ParseTuple, where None becomes NULL. */
+int core_path(PyObject *value, void *out);
+
 /* A sequence of integers as a new array of *count entries; release with PyMem_Free(). */
 int64_t *core_integers(PyObject *value, const char *name, size_t *count);
 
@@ -94,6 +98,11 @@ bool core_put(PyObject *dict, const char *key, PyObject *value);
 /* The contents of `text` as str or bytes; frees the string. */
 PyObject *core_string_take(att_string *text);
 PyObject *core_bytes_take(att_string *text);
+/* What a call wrote: a str, or the exception of its status. Frees the string. The second also ends
+ * the call. */
+PyObject *core_rendered(att_status status, att_string *out, const att_error *err);
+PyObject *core_end_string(core_call *call, att_status status, att_string *out,
+                          const att_error *err);
 /* None for NULL. */
 PyObject *core_str(const char *text);
 /* A list of str; None for NULL. */
@@ -105,6 +114,10 @@ extern PyTypeObject *core_array_type;
 bool core_array_init(PyObject *module);
 /* A new Array that takes the tensor over (also on failure). */
 PyObject *core_array_take(att_tensor *tensor, bool read_only);
+/* A read-only Array of memory that belongs to `owner`, which it keeps alive. */
+PyObject *core_array_view(att_tensor *tensor, PyObject *owner);
+/* A new Array with a row-major copy of another's elements. */
+PyObject *core_array_copy(PyObject *array);
 /* A new Array of zeros, row-major. */
 PyObject *core_array_zeros(att_dtype dtype, int rank, const int64_t *shape);
 /* A new Array with a copy of numbers; None for NULL. */
@@ -141,9 +154,21 @@ PyObject *core_array_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t co
 /* ---- functions of the module, one table per file */
 extern PyMethodDef core_attention_methods[], core_product_methods[], core_sheet_methods[],
     core_model_methods[], core_session_methods[], core_training_methods[], core_metric_methods[],
-    core_inspect_methods[], core_eval_methods[], core_generate_methods[], core_array_functions[];
+    core_inspect_methods[], core_eval_methods[], core_generate_methods[], core_array_functions[],
+    core_compare_methods[], core_search_methods[], core_exercise_methods[], core_image_methods[];
 
 #define CORE_MODEL "attend.model"
+/* A capsule that owns the model. */
+PyObject *core_model(att_model *model);
+/* The models of a tuple of capsules; NULL with an exception. Release with PyMem_Free(). */
+att_model **core_models_get(PyObject *tuple);
+/* Integers as token ids; NULL with an exception. Release with PyMem_Free(). */
+int32_t *core_token_ids(PyObject *value, const char *name, size_t *count);
+/* Settings from a tuple of (key, value) pairs of str. */
+att_settings *core_settings_new(const char *task, PyObject *pairs);
+/* A validation (None for NULL) and an event of training, as dicts. */
+PyObject *core_validation(const att_validation *v);
+PyObject *core_training_event(const att_training_progress *p);
 
 /* A dataset from a Python iterator, for calls that take an att_example_iterator. */
 typedef struct core_examples {
@@ -158,6 +183,19 @@ bool core_examples_next(void *context, att_example *out);
 bool core_decoding_options(att_decoding_options *out, att_model ***ensemble, PyObject *dict,
                            PyObject *models);
 bool core_metric_options(att_metric_options *out, PyObject *dict);
+/* Hypotheses and a tuple of reference sets, each with a line per hypothesis. */
+typedef struct core_texts {
+    core_lines hypotheses;
+    core_lines *references;
+    const char *const **lists;
+    size_t count;
+    att_hypotheses all;
+} core_texts;
+
+bool core_texts_get(core_texts *t, PyObject *hypotheses, PyObject *references);
+void core_texts_free(core_texts *t);
+/* Pixels from an array of bytes [height, width, 3]; image->pixels is freed with PyMem_Free(). */
+bool core_overlay_get(att_overlay_image *out, att_image *image, PyObject *pixels, bool crop);
 PyObject *core_metric_scores(const att_metric_scores *scores, size_t count);
 PyObject *core_map_dict(const att_map *map);
 bool core_render_options(att_render_options *out, PyObject *dict);

@@ -1,5 +1,9 @@
 /* An Array as a DLPack capsule. The capsule owns a reference to the Array; whoever consumes it
- * takes the reference over and calls the deleter, on any thread. */
+ * takes the reference over and calls the deleter, on any thread.
+ *
+ * A read-only Array is exported as a copy: DLPack before 1.0 has no flag for it, and consumers such
+ * as PyTorch do not look at the flag of 1.0. Whoever asks for copy=False gets its memory, flagged.
+ */
 #include "core.h"
 
 #include "dlpack.h"
@@ -74,14 +78,15 @@ static void describe(dlpack_tensor *out, const att_tensor *tensor, int64_t *shap
     };
 }
 
-static PyObject *export_versioned_capsule(PyObject *self)
+static PyObject *export_versioned_capsule(PyObject *self, bool copied)
 {
     export_versioned *made = calloc(1, sizeof *made);
     if (!made)
         return PyErr_NoMemory();
     describe(&made->managed.tensor, core_array_tensor(self), made->shape, made->strides);
     made->managed.major = 1;
-    made->managed.flags = core_array_read_only(self) ? DLPACK_READ_ONLY : 0;
+    made->managed.flags =
+        (core_array_read_only(self) ? DLPACK_READ_ONLY : 0u) | (copied ? DLPACK_IS_COPIED : 0u);
     made->managed.context = self;
     made->managed.deleter = delete_versioned;
     PyObject *capsule = PyCapsule_New(made, "dltensor_versioned", destroy_versioned);
@@ -95,9 +100,8 @@ static PyObject *export_versioned_capsule(PyObject *self)
 static PyObject *export_unversioned_capsule(PyObject *self)
 {
     if (core_array_read_only(self)) {
-        PyErr_SetString(PyExc_BufferError,
-                        "this attend.Array is read-only, which DLPack can say from version 1.0 on "
-                        "only: copy it, as in attend.Array(a)");
+        PyErr_SetString(PyExc_BufferError, "this attend.Array is read-only, which DLPack can say "
+                                           "from version 1.0 on only: expected copy=None or True");
         return NULL;
     }
     export_unversioned *made = calloc(1, sizeof *made);
@@ -122,13 +126,9 @@ PyObject *core_array_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t co
     PyObject *given[ARGUMENTS] = { NULL };
     if (!core_arguments(given, "__dlpack__", names, 1, 0, args, count, keywords))
         return NULL;
-    bool copy = false;
+    bool copy = core_array_read_only(self);
     if (given[COPY] && !core_bool(&copy, given[COPY], "copy"))
         return NULL;
-    if (copy) {
-        PyErr_SetString(PyExc_BufferError, "__dlpack__ shares memory: copy with attend.Array(a)");
-        return NULL;
-    }
     int device = DLPACK_CPU, device_id = 0;
     if (given[DEVICE] && !PyArg_ParseTuple(given[DEVICE], "ii", &device, &device_id))
         return NULL;
@@ -139,5 +139,12 @@ PyObject *core_array_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t co
     int major = 0, minor = 0;
     if (given[MAX_VERSION] && !PyArg_ParseTuple(given[MAX_VERSION], "ii", &major, &minor))
         return NULL;
-    return major >= 1 ? export_versioned_capsule(self) : export_unversioned_capsule(self);
+    PyObject *array = copy ? core_array_copy(self) : self;
+    if (!array)
+        return NULL;
+    PyObject *capsule =
+        major >= 1 ? export_versioned_capsule(array, copy) : export_unversioned_capsule(array);
+    if (copy)
+        Py_DECREF(array);
+    return capsule;
 }

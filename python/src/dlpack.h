@@ -6,7 +6,7 @@
 
 enum { DLPACK_CPU = 1, DLPACK_CUDA_HOST = 3 };
 enum { DLPACK_INT = 0, DLPACK_UINT = 1, DLPACK_FLOAT = 2, DLPACK_BFLOAT = 4, DLPACK_BOOL = 6 };
-enum { DLPACK_READ_ONLY = 1 };
+enum { DLPACK_READ_ONLY = 1, DLPACK_IS_COPIED = 2 };
 
 typedef struct dlpack_tensor {
     void *data;

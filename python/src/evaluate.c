@@ -162,20 +162,22 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *capsule, *iterator, *features, *decoding_dict, *models, *names, *metric_dict;
-    const char *path;
+    PyObject *path = NULL;
     int recorded;
     att_eval_options options = ATT_INIT(att_eval_options);
     att_decoding_options decoding;
     att_metric_options metric_options;
     att_model **ensemble;
-    if (!PyArg_ParseTuple(args, "OzOOO!O!OO!p:evaluate", &capsule, &path, &iterator, &features,
-                          &PyDict_Type, &decoding_dict, &PyTuple_Type, &models, &names,
-                          &PyDict_Type, &metric_dict, &recorded) ||
-        !core_metric_options(&metric_options, metric_dict))
+    if (!PyArg_ParseTuple(args, "OO&OOO!O!OO!p:evaluate", &capsule, core_path, &path, &iterator,
+                          &features, &PyDict_Type, &decoding_dict, &PyTuple_Type, &models, &names,
+                          &PyDict_Type, &metric_dict, &recorded))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
-    if (!model || !core_decoding_options(&decoding, &ensemble, decoding_dict, models))
+    if (!model || !core_metric_options(&metric_options, metric_dict) ||
+        !core_decoding_options(&decoding, &ensemble, decoding_dict, models)) {
+        Py_XDECREF(path);
         return NULL;
+    }
     core_lines metrics = { 0 };
     core_input input = { 0 };
     PyObject *out = NULL;
@@ -188,11 +190,12 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
         options.metric_options = &metric_options;
         options.recorded_data = recorded;
         options.feature_values = images ? &input.tensor : NULL;
-        out = evaluate_with(model, path, iterator, &options);
+        out = evaluate_with(model, path ? PyBytes_AsString(path) : NULL, iterator, &options);
         core_input_release(&input);
     }
     core_lines_free(&metrics);
     PyMem_Free(ensemble);
+    Py_XDECREF(path);
     return out;
 }
 

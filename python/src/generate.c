@@ -57,8 +57,7 @@ static const core_option tag_table[] = {
     { NULL, CORE_BOOL, 0, NULL },
 };
 
-/* The models of a tuple of capsules; NULL with an exception. */
-static att_model **models_get(PyObject *tuple)
+att_model **core_models_get(PyObject *tuple)
 {
     Py_ssize_t count = PyTuple_Size(tuple);
     att_model **models = PyMem_Malloc((size_t)(count + 1) * sizeof *models);
@@ -78,7 +77,7 @@ bool core_decoding_options(att_decoding_options *out, att_model ***ensemble, PyO
                            PyObject *models)
 {
     *out = (att_decoding_options)ATT_INIT(att_decoding_options);
-    *ensemble = models_get(models);
+    *ensemble = core_models_get(models);
     if (!*ensemble)
         return false;
     out->ensemble = *ensemble;
@@ -215,8 +214,13 @@ static PyObject *output_dict(PyObject *module, PyObject *args)
           core_put(dict, "normalized_score", PyFloat_FromDouble(o->normalized_score)) &&
           core_put(dict, "truncated", PyBool_FromLong(o->truncated)) &&
           core_put(dict, "unknown_tokens", PyLong_FromLongLong(o->unknown_tokens)) &&
+          core_put(dict, "unknown_tags", PyLong_FromLongLong(o->unknown_tags)) &&
           core_put(dict, "truncated_input_tokens",
                    PyLong_FromLongLong(o->truncated_input_tokens)) &&
+          core_put(dict, "grid",
+                   o->grid_rows
+                       ? Py_BuildValue("LL", (long long)o->grid_rows, (long long)o->grid_columns)
+                       : core_str(NULL)) &&
           core_put(dict, "source_tokens", core_str_list(o->source_tokens, o->source_count)) &&
           core_put(dict, "target_tokens", core_str_list(o->target_tokens, o->target_count)) &&
           core_put(dict, "token_scores", core_array_doubles(o->token_scores, 1, tokens)) &&
@@ -252,22 +256,13 @@ static PyObject *output_map(PyObject *module, PyObject *args)
     return core_map_dict(&map);
 }
 
-static PyObject *taken(att_status status, att_string *out, const att_error *err)
-{
-    if (!status)
-        return core_string_take(out);
-    att_string_free(out);
-    core_raise(status, err);
-    return NULL;
-}
-
 static PyObject *output_json(PyObject *module, PyObject *args)
 {
     (void)module;
     const att_output *output = find_output(args, "Onn:output_json", NULL);
     att_string out = { 0 };
     att_error err = { 0 };
-    return output ? taken(att_output_json(&out, output, &err), &out, &err) : NULL;
+    return output ? core_rendered(att_output_json(&out, output, &err), &out, &err) : NULL;
 }
 
 static PyObject *output_alignment(PyObject *module, PyObject *args)
@@ -276,7 +271,7 @@ static PyObject *output_alignment(PyObject *module, PyObject *args)
     const att_output *output = find_output(args, "Onn:output_alignment", NULL);
     att_string out = { 0 };
     att_error err = { 0 };
-    return output ? taken(att_output_alignment(&out, output, &err), &out, &err) : NULL;
+    return output ? core_rendered(att_output_alignment(&out, output, &err), &out, &err) : NULL;
 }
 
 static PyObject *output_html(PyObject *module, PyObject *args)
@@ -292,7 +287,34 @@ static PyObject *output_html(PyObject *module, PyObject *args)
         core_bad_input("output", "expected an output with attention weights: attention=True");
         return NULL;
     }
-    return taken(att_output_html(&out, output, &map, &err), &out, &err);
+    return core_rendered(att_output_html(&out, output, &map, &err), &out, &err);
+}
+
+/* output_overlay(outputs, line, alternative, crop, pixels or None, options) */
+static PyObject *output_overlay(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *pixels, *dict, *place;
+    int crop;
+    att_render_options options;
+    if (!PyArg_ParseTuple(args, "O!pOO!:output_overlay", &PyTuple_Type, &place, &crop, &pixels,
+                          &PyDict_Type, &dict) ||
+        !core_render_options(&options, dict))
+        return NULL;
+    const att_output *output = find_output(place, "Onn:output_overlay", NULL);
+    att_overlay_image overlay;
+    att_image image = { 0 };
+    if (!output || (pixels != Py_None && !core_overlay_get(&overlay, &image, pixels, crop)))
+        return NULL;
+    att_string out = { 0 };
+    att_error err = { 0 };
+    core_call call;
+    core_begin(&call);
+    att_status status = att_output_overlay_render(&out, output, pixels == Py_None ? NULL : &overlay,
+                                                  &options, &err);
+    PyObject *text = core_end_string(&call, status, &out, &err);
+    PyMem_Free(image.pixels);
+    return text;
 }
 
 /* ---- classifiers and taggers */
@@ -338,7 +360,7 @@ static PyObject *classify(PyObject *module, PyObject *args)
         !core_options_set(&options, classify_table, dict))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
-    att_model **ensemble = model ? models_get(models) : NULL;
+    att_model **ensemble = model ? core_models_get(models) : NULL;
     core_lines lines;
     PyObject *out = NULL;
     if (ensemble && core_lines_get(&lines, texts, "lines")) {
@@ -392,7 +414,7 @@ static PyObject *tag(PyObject *module, PyObject *args)
         !core_options_set(&options, tag_table, dict))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
-    att_model **ensemble = model ? models_get(models) : NULL;
+    att_model **ensemble = model ? core_models_get(models) : NULL;
     core_lines lines;
     PyObject *out = NULL;
     if (ensemble && core_lines_get(&lines, texts, "lines")) {
@@ -482,7 +504,7 @@ static PyObject *score_text(PyObject *module, PyObject *args)
                           &models, &callback))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
-    att_model **ensemble = model ? models_get(models) : NULL;
+    att_model **ensemble = model ? core_models_get(models) : NULL;
     if (!ensemble)
         return NULL;
     att_score_options options = ATT_INIT(att_score_options);
@@ -508,6 +530,7 @@ PyMethodDef core_generate_methods[] = {
     { "output_map", output_map, METH_VARARGS, NULL },
     { "output_json", output_json, METH_VARARGS, NULL },
     { "output_html", output_html, METH_VARARGS, NULL },
+    { "output_overlay", output_overlay, METH_VARARGS, NULL },
     { "output_alignment", output_alignment, METH_VARARGS, NULL },
     { "classify", classify, METH_VARARGS, NULL },
     { "tag", tag, METH_VARARGS, NULL },

@@ -48,6 +48,192 @@ static PyObject *attention_map(PyObject *module, PyObject *args)
     return out;
 }
 
+/* All layers and heads of a block, as small panels. */
+static PyObject *attention_overview(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *capsule, *block;
+    const char *input, *target;
+    att_head_selection selection;
+    if (!PyArg_ParseTuple(args, "OOsz:attention_overview", &capsule, &block, &input, &target) ||
+        !selection_get(&selection, block, 0, 0, input, target))
+        return NULL;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    if (!model)
+        return NULL;
+    att_attention_map *map = NULL;
+    att_error err = { 0 };
+    core_call call;
+    core_begin(&call);
+    att_status status = att_model_attention_overview(&map, model, &selection, &err);
+    PyObject *out =
+        core_end(&call, status, &err) ? core_map_dict(att_attention_map_get(map)) : NULL;
+    att_attention_map_free(map);
+    return out;
+}
+
+/* model_sheet(model, line, target or None, step, file): the text of a worksheet */
+static PyObject *model_sheet(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *capsule;
+    const char *file;
+    long long step;
+    att_model_sheet_options options = ATT_INIT(att_model_sheet_options);
+    if (!PyArg_ParseTuple(args, "OszLs:model_sheet", &capsule, &options.input, &options.target,
+                          &step, &file))
+        return NULL;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    if (!model)
+        return NULL;
+    options.step = step;
+    att_string text = { 0 };
+    att_error err = { 0 };
+    core_call call;
+    core_begin(&call);
+    att_status status = att_model_sheet(&text, model, file, &options, &err);
+    return core_end_string(&call, status, &text, &err);
+}
+
+/* [(token or None, probability, rank, [(token, probability), …]), …] */
+static PyObject *alternative_rows(const att_alternatives *alternatives)
+{
+    PyObject *list = PyList_New(0);
+    const att_alternative_step *step;
+    for (size_t i = 0; list && (step = att_alternatives_get(alternatives, i)); i++) {
+        PyObject *tokens = PyList_New((Py_ssize_t)step->count);
+        for (int64_t j = 0; tokens && j < step->count; j++) {
+            PyObject *one = Py_BuildValue("Nd", core_str(step->tokens[j]), step->probabilities[j]);
+            if (!one || PyList_SetItem(tokens, (Py_ssize_t)j, one) < 0)
+                Py_CLEAR(tokens);
+        }
+        PyObject *row = tokens ? Py_BuildValue("NdLN", core_str(step->token), step->probability,
+                                               (long long)step->rank, tokens)
+                               : NULL;
+        if (!row || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+/* alternatives(model, line, target or None, count): (rows, page) */
+static PyObject *alternatives(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *capsule, *out = NULL;
+    const char *input, *target;
+    long long count;
+    if (!PyArg_ParseTuple(args, "OszL:alternatives", &capsule, &input, &target, &count))
+        return NULL;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    if (!model)
+        return NULL;
+    att_alternatives *found = NULL;
+    att_string page = { 0 };
+    att_render_options options = ATT_INIT(att_render_options);
+    options.format = ATT_FORMAT_HTML;
+    att_error err = { 0 };
+    core_call call;
+    core_begin(&call);
+    att_status status = att_model_alternatives(&found, model, input, target, count, &err);
+    if (!status)
+        status = att_alternatives_render(&page, found, &options, &err);
+    if (core_end(&call, status, &err)) {
+        PyObject *rows = alternative_rows(found);
+        out = rows ? Py_BuildValue("NN", rows, core_string_take(&page)) : NULL;
+    }
+    att_string_free(&page);
+    att_alternatives_free(found);
+    return out;
+}
+
+/* [(parent, step, token, log_prob, score, normalized_score, fate), …] */
+static PyObject *beam_rows(const att_beam_tree *tree)
+{
+    static const char *const fates[] = { "dropped", "kept", "finished", "best" };
+    PyObject *list = PyList_New(0);
+    const att_beam_node *node;
+    for (size_t i = 0; list && (node = att_beam_tree_get(tree, i)); i++) {
+        PyObject *row = Py_BuildValue("LLNddds", (long long)node->parent, (long long)node->step,
+                                      core_str(node->token), node->log_prob, node->score,
+                                      node->normalized_score, fates[node->fate]);
+        if (!row || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+/* beam_tree(model, line, decoding): (rows, SVG, text) */
+static PyObject *beam_tree(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *capsule, *dict, *models = PyTuple_New(0), *out = NULL;
+    const char *line;
+    att_decoding_options decoding;
+    att_model **ensemble = NULL;
+    const att_model *model = NULL;
+    if (models && PyArg_ParseTuple(args, "OsO!:beam_tree", &capsule, &line, &PyDict_Type, &dict) &&
+        core_decoding_options(&decoding, &ensemble, dict, models))
+        model = core_pointer(capsule, CORE_MODEL);
+    if (model) {
+        att_beam_tree *tree = NULL;
+        att_string svg = { 0 }, text = { 0 };
+        att_render_options options = ATT_INIT(att_render_options);
+        att_error err = { 0 };
+        core_call call;
+        core_begin(&call);
+        att_status status = att_model_beam_tree(&tree, model, line, &decoding, &err);
+        if (!status)
+            status = att_beam_tree_render(&text, tree, &options, &err);
+        options.format = ATT_FORMAT_SVG;
+        if (!status)
+            status = att_beam_tree_render(&svg, tree, &options, &err);
+        if (core_end(&call, status, &err)) {
+            PyObject *rows = beam_rows(tree);
+            out = rows ? Py_BuildValue("NNN", rows, core_string_take(&svg), core_string_take(&text))
+                       : NULL;
+        }
+        att_string_free(&svg);
+        att_string_free(&text);
+        att_beam_tree_free(tree);
+    }
+    PyMem_Free(ensemble);
+    Py_XDECREF(models);
+    return out;
+}
+
+/* curves(model, options): the learning curves, as text or SVG */
+static PyObject *curves(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *capsule, *dict;
+    att_render_options options;
+    if (!PyArg_ParseTuple(args, "OO!:curves", &capsule, &PyDict_Type, &dict) ||
+        !core_render_options(&options, dict))
+        return NULL;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    if (!model)
+        return NULL;
+    att_string out = { 0 };
+    att_error err = { 0 };
+    return core_rendered(att_model_curves_render(&out, model, &options, &err), &out, &err);
+}
+
+/* (layers of the encoder, of the decoder, of cross attention, heads) */
+static PyObject *attention_layers(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    if (!model)
+        return NULL;
+    return Py_BuildValue("LLLL", (long long)att_model_attention_layers(model, ATT_BLOCK_ENCODER),
+                         (long long)att_model_attention_layers(model, ATT_BLOCK_DECODER),
+                         (long long)att_model_attention_layers(model, ATT_BLOCK_CROSS),
+                         (long long)att_model_attention_heads(model));
+}
+
 static PyObject *head_sheet(PyObject *module, PyObject *args)
 {
     (void)module;
@@ -67,10 +253,7 @@ static PyObject *head_sheet(PyObject *module, PyObject *args)
     core_call call;
     core_begin(&call);
     att_status status = att_model_head_sheet(&text, model, file, &selection, &err);
-    if (core_end(&call, status, &err))
-        return core_string_take(&text);
-    att_string_free(&text);
-    return NULL;
+    return core_end_string(&call, status, &text, &err);
 }
 
 /* (title, tokens, values) */
@@ -118,31 +301,39 @@ static void free_cells(void *cells)
     att_cells_free(cells);
 }
 
+/* cells(model, path or None, text or None, patterns, options) */
 static PyObject *cells(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *capsule, *dict;
-    const char *path, *text;
+    PyObject *capsule, *dict, *patterns, *path = NULL, *out = NULL;
+    const char *text;
     Py_ssize_t length;
     att_cells_options options = ATT_INIT(att_cells_options);
-    if (!PyArg_ParseTuple(args, "Ozz#O!:cells", &capsule, &path, &text, &length, &PyDict_Type,
-                          &dict) ||
-        !core_options_set(&options, cells_table, dict))
+    core_lines names = { 0 };
+    if (!PyArg_ParseTuple(args, "OO&z#OO!:cells", &capsule, core_path, &path, &text, &length,
+                          &patterns, &PyDict_Type, &dict))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
-    if (!model)
-        return NULL;
-    options.text = text;
-    options.length = text ? (size_t)length : 0;
-    att_cells *found = NULL;
-    att_error err = { 0 };
-    core_call call;
-    core_begin(&call);
-    att_status status = att_model_cells(&found, model, path, &options, &err);
-    if (core_end(&call, status, &err))
-        return core_capsule(found, CELLS, free_cells);
-    att_cells_free(found);
-    return NULL;
+    if (model && core_options_set(&options, cells_table, dict) &&
+        core_lines_get(&names, patterns, "patterns")) {
+        options.text = text;
+        options.length = text ? (size_t)length : 0;
+        options.patterns = names.lines;
+        options.pattern_count = names.count;
+        att_cells *found = NULL;
+        att_error err = { 0 };
+        core_call call;
+        core_begin(&call);
+        att_status status =
+            att_model_cells(&found, model, path ? PyBytes_AsString(path) : NULL, &options, &err);
+        if (core_end(&call, status, &err))
+            out = core_capsule(found, CELLS, free_cells);
+        else
+            att_cells_free(found);
+    }
+    core_lines_free(&names);
+    Py_XDECREF(path);
+    return out;
 }
 
 static PyObject *cells_render(PyObject *module, PyObject *args)
@@ -159,11 +350,7 @@ static PyObject *cells_render(PyObject *module, PyObject *args)
     att_string out = { 0 };
     att_error err = { 0 };
     att_status status = att_cells_render(&out, found, &options, &err);
-    if (!status)
-        return core_string_take(&out);
-    att_string_free(&out);
-    core_raise(status, &err);
-    return NULL;
+    return core_rendered(status, &out, &err);
 }
 
 /* (loss, [(name, values), …], SVG) */
@@ -227,6 +414,12 @@ static PyObject *gradient_flow(PyObject *module, PyObject *args)
 
 PyMethodDef core_inspect_methods[] = {
     { "attention_map", attention_map, METH_VARARGS, NULL },
+    { "attention_overview", attention_overview, METH_VARARGS, NULL },
+    { "attention_layers", attention_layers, METH_O, NULL },
+    { "model_sheet", model_sheet, METH_VARARGS, NULL },
+    { "alternatives", alternatives, METH_VARARGS, NULL },
+    { "beam_tree", beam_tree, METH_VARARGS, NULL },
+    { "curves", curves, METH_VARARGS, NULL },
     { "head_sheet", head_sheet, METH_VARARGS, NULL },
     { "unit_activations", unit_activations, METH_VARARGS, NULL },
     { "cells", cells, METH_VARARGS, NULL },

@@ -31,14 +31,7 @@ PyObject *core_metric_scores(const att_metric_scores *scores, size_t count)
     return list;
 }
 
-typedef struct texts {
-    core_lines hypotheses;
-    core_lines *references;
-    const char *const **lists;
-    size_t count;
-} texts;
-
-static void texts_free(texts *t)
+void core_texts_free(core_texts *t)
 {
     core_lines_free(&t->hypotheses);
     for (size_t i = 0; t->references && i < t->count; i++)
@@ -47,8 +40,7 @@ static void texts_free(texts *t)
     PyMem_Free((void *)t->lists);
 }
 
-/* `references` is a tuple of reference sets, each with a line per hypothesis. */
-static bool texts_get(texts *t, PyObject *hypotheses, PyObject *references)
+bool core_texts_get(core_texts *t, PyObject *hypotheses, PyObject *references)
 {
     if (!core_lines_get(&t->hypotheses, hypotheses, "hypotheses"))
         return false;
@@ -70,6 +62,10 @@ static bool texts_get(texts *t, PyObject *hypotheses, PyObject *references)
         }
         t->lists[i] = set->lines;
     }
+    t->all = (att_hypotheses){ .hypotheses = t->hypotheses.lines,
+                               .references = t->lists,
+                               .count = t->hypotheses.count,
+                               .reference_count = t->count };
     return true;
 }
 
@@ -83,24 +79,20 @@ static PyObject *metrics_score(PyObject *module, PyObject *args)
                           &references, &PyDict_Type, &dict) ||
         !core_metric_options(&options, dict) || !core_lines_get(&metrics, names, "metrics"))
         return NULL;
-    texts t = { 0 };
+    core_texts t = { 0 };
     PyObject *out = NULL;
-    if (texts_get(&t, hypotheses, references)) {
-        att_hypotheses all = { .hypotheses = t.hypotheses.lines,
-                               .references = t.lists,
-                               .count = t.hypotheses.count,
-                               .reference_count = t.count };
+    if (core_texts_get(&t, hypotheses, references)) {
         att_metric_scores *scores = NULL;
         att_error err = { 0 };
         core_call call;
         core_begin(&call);
         att_status status =
-            att_metrics_score(&scores, metrics.lines, metrics.count, &all, &options, &err);
+            att_metrics_score(&scores, metrics.lines, metrics.count, &t.all, &options, &err);
         if (core_end(&call, status, &err))
             out = core_metric_scores(scores, metrics.count);
         att_metric_scores_free(scores);
     }
-    texts_free(&t);
+    core_texts_free(&t);
     core_lines_free(&metrics);
     return out;
 }

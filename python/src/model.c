@@ -8,7 +8,7 @@ static void free_model(void *model)
     att_model_free(model);
 }
 
-static PyObject *model_capsule(att_model *model)
+PyObject *core_model(att_model *model)
 {
     return core_capsule(model, CORE_MODEL, free_model);
 }
@@ -19,16 +19,18 @@ static const char *const types[] = { "seq2seq", "lm", "classifier", "caption", "
 static PyObject *model_load(PyObject *module, PyObject *args)
 {
     (void)module;
-    const char *path;
-    if (!PyArg_ParseTuple(args, "s:model_load", &path))
+    PyObject *path;
+    if (!PyArg_ParseTuple(args, "O&:model_load", PyUnicode_FSConverter, &path))
         return NULL;
     att_model *model = NULL;
     att_error err = { 0 };
     core_call call;
     core_begin(&call);
-    att_status status = att_model_load(&model, path, &err);
-    if (core_end(&call, status, &err))
-        return model_capsule(model);
+    att_status status = att_model_load(&model, PyBytes_AsString(path), &err);
+    bool loaded = core_end(&call, status, &err);
+    Py_DECREF(path);
+    if (loaded)
+        return core_model(model);
     att_model_free(model);
     return NULL;
 }
@@ -48,7 +50,7 @@ static PyObject *model_read(PyObject *module, PyObject *args)
     bool read = core_end(&call, status, &err);
     PyBuffer_Release(&bytes);
     if (read)
-        return model_capsule(model);
+        return core_model(model);
     att_model_free(model);
     return NULL;
 }
@@ -56,18 +58,20 @@ static PyObject *model_read(PyObject *module, PyObject *args)
 static PyObject *model_save(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *capsule;
-    const char *path;
-    if (!PyArg_ParseTuple(args, "Os:model_save", &capsule, &path))
+    PyObject *capsule, *path;
+    if (!PyArg_ParseTuple(args, "OO&:model_save", &capsule, PyUnicode_FSConverter, &path))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
-    if (!model)
-        return NULL;
-    att_error err = { 0 };
-    core_call call;
-    core_begin(&call);
-    att_status status = att_model_save(model, path, &err);
-    if (!core_end(&call, status, &err))
+    bool saved = false;
+    if (model) {
+        att_error err = { 0 };
+        core_call call;
+        core_begin(&call);
+        att_status status = att_model_save(model, PyBytes_AsString(path), &err);
+        saved = core_end(&call, status, &err);
+    }
+    Py_DECREF(path);
+    if (!saved)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -149,9 +153,9 @@ static PyObject *model_tensor(PyObject *module, PyObject *args)
         return NULL;
     att_tensor tensor = { 0 };
     att_error err = { 0 };
-    att_status status = att_model_tensor_get(&tensor, model, name, &err);
+    att_status status = att_model_tensor_view(&tensor, model, name, &err);
     if (!status)
-        return core_array_take(&tensor, true);
+        return core_array_view(&tensor, capsule);
     core_raise(status, &err);
     return NULL;
 }
@@ -201,7 +205,7 @@ static PyObject *model_replace_tensors(PyObject *module, PyObject *args)
         }
     }
     att_bundle_free(bundle);
-    return made ? model_capsule(made) : NULL;
+    return made ? core_model(made) : NULL;
 }
 
 static PyObject *model_labels(PyObject *module, PyObject *capsule)
@@ -227,6 +231,10 @@ static PyObject *encoded_rows(const att_encoded_text *encoded)
     size_t count = att_encoded_text_count(encoded);
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (size_t i = 0; list && i < count; i++) {
+        if (i % 65536 == 0 && PyErr_CheckSignals() < 0)
+            Py_CLEAR(list);
+        if (!list)
+            break;
         size_t length = 0, start = 0, end = 0;
         const char *piece = att_encoded_text_piece(encoded, i, &length);
         att_encoded_text_range(encoded, i, &start, &end);
@@ -264,14 +272,15 @@ static PyObject *model_encode(PyObject *module, PyObject *args)
     return out;
 }
 
-/* Integers as token ids. */
-static int32_t *token_ids(PyObject *value, size_t *count)
+int32_t *core_token_ids(PyObject *value, const char *name, size_t *count)
 {
-    int64_t *wide = core_integers(value, "ids", count);
+    int64_t *wide = core_integers(value, name, count);
     int32_t *ids = wide ? PyMem_Malloc((*count + 1) * sizeof *ids) : NULL;
+    if (wide && !ids)
+        PyErr_NoMemory();
     for (size_t i = 0; ids && i < *count; i++) {
         if (wide[i] < INT32_MIN || wide[i] > INT32_MAX) {
-            core_bad_input("ids", "expected token ids, found %lld", (long long)wide[i]);
+            core_bad_input(name, "expected token ids, found %lld", (long long)wide[i]);
             PyMem_Free(ids);
             ids = NULL;
             break;
@@ -291,7 +300,7 @@ static PyObject *model_decode(PyObject *module, PyObject *args)
     int side = core_choice(side_word, "side", sides);
     const att_model *model = side < 0 ? NULL : core_pointer(capsule, CORE_MODEL);
     size_t count;
-    int32_t *ids = model ? token_ids(values, &count) : NULL;
+    int32_t *ids = model ? core_token_ids(values, "ids", &count) : NULL;
     if (!ids)
         return NULL;
     att_string out = { 0 };
@@ -317,6 +326,32 @@ static PyObject *model_token(PyObject *module, PyObject *args)
     return model ? core_str(att_model_token(model, (att_side)side, id)) : NULL;
 }
 
+/* model_images(model, path or None, recorded_data) */
+static PyObject *model_images(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *capsule, *path = NULL;
+    int recorded;
+    if (!PyArg_ParseTuple(args, "OO&p:model_images", &capsule, core_path, &path, &recorded))
+        return NULL;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    att_tensor images = { 0 };
+    bool loaded = false;
+    if (model) {
+        att_error err = { 0 };
+        core_call call;
+        core_begin(&call);
+        att_status status =
+            att_model_images(&images, model, path ? PyBytes_AsString(path) : NULL, recorded, &err);
+        loaded = core_end(&call, status, &err);
+    }
+    Py_XDECREF(path);
+    if (loaded)
+        return core_array_take(&images, false);
+    att_tensor_free(&images);
+    return NULL;
+}
+
 PyMethodDef core_model_methods[] = {
     { "model_load", model_load, METH_VARARGS, NULL },
     { "model_read", model_read, METH_VARARGS, NULL },
@@ -331,5 +366,6 @@ PyMethodDef core_model_methods[] = {
     { "model_encode", model_encode, METH_VARARGS, NULL },
     { "model_decode", model_decode, METH_VARARGS, NULL },
     { "model_token", model_token, METH_VARARGS, NULL },
+    { "model_images", model_images, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };

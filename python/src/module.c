@@ -14,7 +14,8 @@ PyMODINIT_FUNC PyInit__core(void)
     PyMethodDef *tables[] = { core_attention_methods, core_product_methods,  core_sheet_methods,
                               core_model_methods,     core_generate_methods, core_session_methods,
                               core_training_methods,  core_metric_methods,   core_inspect_methods,
-                              core_eval_methods,      core_array_functions };
+                              core_eval_methods,      core_array_functions,  core_compare_methods,
+                              core_search_methods,    core_exercise_methods, core_image_methods };
     PyObject *module = PyModule_Create(&definition);
     bool made = module && core_errors_init(module) && core_array_init(module) &&
                 PyModule_AddStringConstant(module, "version", att_version()) == 0;

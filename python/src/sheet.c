@@ -7,6 +7,7 @@
 
 static const char *const formats[] = { "text", "markdown", "latex", "html", "json", "svg", NULL };
 static const char *const colors[] = { "none", "256", "true", NULL };
+static const char *const details[] = { "sheet", "none", "one", "all", NULL };
 static const core_option render_table[] = {
     { "format", CORE_CHOICE, offsetof(att_render_options, format), formats },
     { "digits", CORE_INT, offsetof(att_render_options, digits), NULL },
@@ -17,6 +18,8 @@ static const core_option render_table[] = {
     { "ascii", CORE_BOOL, offsetof(att_render_options, ascii), NULL },
     { "width", CORE_INT, offsetof(att_render_options, width), NULL },
     { "flat", CORE_BOOL, offsetof(att_render_options, flat), NULL },
+    { "detail", CORE_CHOICE, offsetof(att_render_options, detail), details },
+    { "arcs", CORE_BOOL, offsetof(att_render_options, arcs), NULL },
     { NULL, CORE_BOOL, 0, NULL },
 };
 
@@ -34,15 +37,17 @@ static void free_sheet(void *sheet)
 static PyObject *sheet_load(PyObject *module, PyObject *args)
 {
     (void)module;
-    const char *path;
-    if (!PyArg_ParseTuple(args, "s:sheet_load", &path))
+    PyObject *path;
+    if (!PyArg_ParseTuple(args, "O&:sheet_load", PyUnicode_FSConverter, &path))
         return NULL;
     att_sheet *sheet = NULL;
     att_error err = { 0 };
     core_call call;
     core_begin(&call);
-    att_status status = att_sheet_load(&sheet, path, &err);
-    if (!core_end(&call, status, &err)) {
+    att_status status = att_sheet_load(&sheet, PyBytes_AsString(path), &err);
+    bool loaded = core_end(&call, status, &err);
+    Py_DECREF(path);
+    if (!loaded) {
         att_sheet_free(sheet);
         return NULL;
     }
@@ -52,16 +57,20 @@ static PyObject *sheet_load(PyObject *module, PyObject *args)
 static PyObject *sheet_read(PyObject *module, PyObject *args)
 {
     (void)module;
-    const char *text, *name, *folder;
+    const char *text, *name;
+    PyObject *folder = NULL;
     Py_ssize_t length;
-    if (!PyArg_ParseTuple(args, "s#sz:sheet_read", &text, &length, &name, &folder))
+    if (!PyArg_ParseTuple(args, "s#sO&:sheet_read", &text, &length, &name, core_path, &folder))
         return NULL;
     att_sheet *sheet = NULL;
     att_error err = { 0 };
     core_call call;
     core_begin(&call);
-    att_status status = att_sheet_read(&sheet, text, (size_t)length, name, folder, &err);
-    if (!core_end(&call, status, &err)) {
+    att_status status = att_sheet_read(&sheet, text, (size_t)length, name,
+                                       folder ? PyBytes_AsString(folder) : NULL, &err);
+    bool made = core_end(&call, status, &err);
+    Py_XDECREF(folder);
+    if (!made) {
         att_sheet_free(sheet);
         return NULL;
     }
@@ -84,11 +93,7 @@ static PyObject *sheet_render(PyObject *module, PyObject *args)
     core_call call;
     core_begin(&call);
     att_status status = att_sheet_render(&out, sheet, &options, &err);
-    if (!core_end(&call, status, &err)) {
-        att_string_free(&out);
-        return NULL;
-    }
-    return core_string_take(&out);
+    return core_end_string(&call, status, &out, &err);
 }
 
 /* [(line, column, message, excerpt), …] */
@@ -128,7 +133,8 @@ PyObject *core_map_dict(const att_map *map)
                   core_put(dict, "query_name", core_str(map->query_name)) &&
                   core_put(dict, "key_name", core_str(map->key_name)) &&
                   core_put(dict, "marked", byte_string(map->marked, map->queries)) &&
-                  core_put(dict, "mark_name", core_str(map->mark_name))))
+                  core_put(dict, "mark_name", core_str(map->mark_name)) &&
+                  core_put(dict, "panel_columns", PyLong_FromLongLong(map->panel_columns))))
         Py_CLEAR(dict);
     return dict;
 }
@@ -208,10 +214,7 @@ static PyObject *render_map(const att_map *map, const att_render_options *option
     core_call call;
     core_begin(&call);
     att_status status = att_map_render(&out, map, options, &err);
-    if (core_end(&call, status, &err))
-        return core_string_take(&out);
-    att_string_free(&out);
-    return NULL;
+    return core_end_string(&call, status, &out, &err);
 }
 
 /* A row-major copy in double; any array of 3 dimensions. */
@@ -235,11 +238,12 @@ static PyObject *map_render(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *weights, *allowed, *names[3], *marked, *dict;
+    long long panel_columns;
     att_map map = { 0 };
     att_render_options options;
-    if (!PyArg_ParseTuple(args, "OOOOOOO!zzzz:map_render", &weights, &allowed, &names[0], &names[1],
-                          &names[2], &marked, &PyDict_Type, &dict, &map.title, &map.query_name,
-                          &map.key_name, &map.mark_name) ||
+    if (!PyArg_ParseTuple(args, "OOOOOOO!zzzzL:map_render", &weights, &allowed, &names[0],
+                          &names[1], &names[2], &marked, &PyDict_Type, &dict, &map.title,
+                          &map.query_name, &map.key_name, &map.mark_name, &panel_columns) ||
         !core_render_options(&options, dict))
         return NULL;
     att_tensor copy;
@@ -249,6 +253,7 @@ static PyObject *map_render(PyObject *module, PyObject *args)
     map.queries = copy.shape[1];
     map.keys = copy.shape[2];
     map.weights = copy.data;
+    map.panel_columns = panel_columns;
     core_lines query = { 0 }, key = { 0 }, panel = { 0 };
     PyObject *out = NULL;
     if (labels(&query, names[0], "query_labels", map.queries) &&

@@ -32,8 +32,7 @@ static training_box *lock(PyObject *capsule)
     return box;
 }
 
-/* Settings from a tuple of (key, value) pairs of str. */
-static att_settings *settings_new(const char *task, PyObject *pairs)
+att_settings *core_settings_new(const char *task, PyObject *pairs)
 {
     att_settings *settings = NULL;
     att_error err = { 0 };
@@ -92,7 +91,7 @@ static PyObject *training_new(PyObject *module, PyObject *args)
     core_examples valid = { .call = &call, .iterator = iterators[1] };
     features images = { 0 };
     bool made = false;
-    box->settings = settings_new(task, pairs);
+    box->settings = core_settings_new(task, pairs);
     if (box->settings && features_get(&images, arrays[0], arrays[1], &options)) {
         options.train = iterators[0] != Py_None ? core_examples_next : NULL;
         options.train_context = &train;
@@ -115,7 +114,7 @@ static PyObject *training_new(PyObject *module, PyObject *args)
 
 /* ---- events */
 
-static PyObject *validation_dict(const att_validation *v)
+PyObject *core_validation(const att_validation *v)
 {
     if (!v)
         Py_RETURN_NONE;
@@ -128,7 +127,7 @@ static PyObject *validation_dict(const att_validation *v)
                          "truncated_outputs", v->truncated_outputs, "f1", v->f1);
 }
 
-static PyObject *event_dict(const att_training_progress *p)
+PyObject *core_training_event(const att_training_progress *p)
 {
     static const char *const events[] = { "step", "validating", "validated" };
     return Py_BuildValue(
@@ -136,8 +135,8 @@ static PyObject *event_dict(const att_training_progress *p)
         "step", (long long)p->step, "steps", (long long)p->steps, "epoch", (long long)p->epoch,
         "epochs", (long long)p->epochs, "loss", p->loss, "learning_rate", p->learning_rate,
         "gradient_norm", p->gradient_norm, "tokens_per_second", p->tokens_per_second, "seconds",
-        p->seconds, "seconds_left", p->seconds_left, "last", validation_dict(p->last), "best",
-        validation_dict(p->best), "improved", PyBool_FromLong(p->improved));
+        p->seconds, "seconds_left", p->seconds_left, "last", core_validation(p->last), "best",
+        core_validation(p->best), "improved", PyBool_FromLong(p->improved));
 }
 
 typedef struct event_context {
@@ -151,7 +150,7 @@ static bool on_event(void *context, const att_training_progress *progress)
 {
     event_context *c = context;
     core_enter(c->call);
-    PyObject *event = PyErr_Occurred() ? NULL : event_dict(progress);
+    PyObject *event = PyErr_Occurred() ? NULL : core_training_event(progress);
     PyObject *result = event ? PyObject_CallFunctionObjArgs(c->on_event, event, NULL) : NULL;
     bool go_on = result && result != Py_False;
     c->stopped = c->stopped || result == Py_False;
@@ -186,11 +185,6 @@ static PyObject *training_run(PyObject *module, PyObject *args)
     return done ? PyBool_FromLong(context.stopped) : NULL;
 }
 
-static void free_model(void *model)
-{
-    att_model_free(model);
-}
-
 static PyObject *training_model(PyObject *module, PyObject *capsule)
 {
     (void)module;
@@ -205,7 +199,7 @@ static PyObject *training_model(PyObject *module, PyObject *capsule)
     bool made = core_end(&call, status, &err);
     box->busy = false;
     if (made)
-        return core_capsule(model, CORE_MODEL, free_model);
+        return core_model(model);
     att_model_free(model);
     return NULL;
 }
@@ -232,7 +226,7 @@ static PyObject *validations(const att_training *training)
     size_t count = att_training_validation_count(training);
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (size_t i = 0; list && i < count; i++) {
-        PyObject *row = validation_dict(att_training_validation(training, i));
+        PyObject *row = core_validation(att_training_validation(training, i));
         if (!row || PyList_SetItem(list, (Py_ssize_t)i, row) < 0)
             Py_CLEAR(list);
     }
@@ -263,7 +257,7 @@ static PyObject *training_state(PyObject *module, PyObject *capsule)
     if (dict && !(core_put(dict, "steps", PyLong_FromLongLong(att_training_steps(t))) &&
                   core_put(dict, "finished", PyBool_FromLong(att_training_finished(t))) &&
                   core_put(dict, "validations", validations(t)) &&
-                  core_put(dict, "best", validation_dict(att_training_best(t))) &&
+                  core_put(dict, "best", core_validation(att_training_best(t))) &&
                   core_put(dict, "report", training_text(t, att_training_report)) &&
                   core_put(dict, "outlook", training_text(t, att_training_outlook)) &&
                   core_put(dict, "model_path", core_str(att_training_model_path(t))) &&
@@ -282,7 +276,7 @@ static PyObject *synthetic_data(PyObject *module, PyObject *args)
     int valid;
     if (!PyArg_ParseTuple(args, "sO!p:synthetic_data", &task, &PyTuple_Type, &pairs, &valid))
         return NULL;
-    att_settings *settings = settings_new(task, pairs);
+    att_settings *settings = core_settings_new(task, pairs);
     if (!settings)
         return NULL;
     att_string lines = { 0 };

@@ -2,6 +2,7 @@
 #include "data/synthetic_strings.h"
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/quote.h"
 #include "base/random.h"
 #include "text/pretokenizer.h"
@@ -194,6 +195,8 @@ static att_status sample_all(string_task *in, att_string *train, att_string *val
     int64_t left[] = { settings->train_count, settings->valid_count };
     double part = (double)left[1] / (double)(left[0] + left[1]);
     for (uint64_t attempt = 0; left[0] + left[1] > 0; attempt++) {
+        if (attempt % 1024 == 0)
+            ATT_TRY(att_progress_check(in->err));
         sample_string(in, attempt);
         in->source.length = 0;
         if (write_sample(in, &in->source) != ATT_OK)

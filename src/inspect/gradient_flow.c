@@ -49,7 +49,9 @@ static att_node *run_text(unrolled_pass *w)
     att_embedding embedding = w->stack->embedding;
     embedding.dropout = 0; /* inference: the tape records gradients, but nothing is trained */
     att_node *x = NULL;
-    for (int64_t t = 0; t < w->count; t++) {
+    for (int64_t t = 0; t < w->count; t++, att_progress_poll()) {
+        if (att_progress_cancelled())
+            break;
         x = att_embedding_run(&embedding, w->tape, 1, 1, w->encoding->ids.items + t, t);
         att_tape_name_layer(w->tape, x, "embedding", 0);
         for (int i = 0; i < w->stack->layers; i++)
@@ -115,12 +117,15 @@ static att_status compute_gradients(att_gradient_flow *out, const att_model *mod
         if (!w->state_deltas[i])
             return att_tape_status(w->tape, err);
     }
-    att_node *logits = w->stack->logits(model, w->tape, run_text(w));
+    att_node *top = run_text(w);
+    ATT_TRY(att_progress_check(err));
+    att_node *logits = w->stack->logits(model, w->tape, top);
     att_node *last =
         att_cross_entropy(w->tape, logits, w->encoding->ids.items + w->count, 0, &loss);
     ATT_TRY(att_tape_status(w->tape, err));
     ATT_TRY(check_loss(w->tape, (double)loss, err));
     ATT_TRY(att_tape_backward(w->tape, last, 1, err));
+    ATT_TRY(att_progress_check(err));
     out->loss = (double)loss;
     return make_curves(out, w, err);
 }
@@ -150,7 +155,7 @@ att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *mod
         return att_fail(err, ATT_BAD_INPUT, NULL, "gradient flow needs an RNN language model");
     att_gradient_flow *flow = att_alloc_zero(1, sizeof *flow);
     att_progress_scope scope;
-    att_progress_begin(&scope, "computing the gradient flow", 0);
+    att_progress_begin_operation(&scope, "computing the gradient flow");
     att_status status = flow ? att_encoding_new(&encoding, stack.vocab, NULL, text, length, err)
                              : att_fail_memory(err);
     if (status == ATT_OK)

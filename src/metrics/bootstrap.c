@@ -21,6 +21,8 @@ static void resample(void *context, int64_t first, int64_t end)
 {
     const resampling *d = context;
     const att_bootstrap *from = d->from;
+    if (att_progress_cancelled())
+        return; /* the calling thread claims what is left, and the check below fails */
     for (int64_t r = first; r < end; r++) {
         double sum[ATT_BOOTSTRAP_MAX_STATS] = { 0 };
         for (size_t i = 0; i < from->lines; i++) {

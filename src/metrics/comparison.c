@@ -78,21 +78,44 @@ att_status att_comparison_add_text(att_comparison *to, const char *name,
     return status;
 }
 
-static att_status compare_files(att_comparison *to, const char *const *names, size_t count,
-                                const att_line_files *files, const att_metric_options *options,
+static att_status compare_texts(att_comparison **out, const char *const *names, size_t count,
+                                const att_hypotheses *texts, const att_metric_options *options,
                                 att_error *err)
 {
-    const char *const **references = files->lines + ATT_PAIRED_SYSTEMS;
-    const size_t reference_count = files->count - ATT_PAIRED_SYSTEMS;
-    const att_hypotheses texts[ATT_PAIRED_SYSTEMS] = {
-        { files->lines[ATT_PAIRED_BASELINE], references, files->line_count, reference_count },
-        { files->lines[ATT_PAIRED_SYSTEM], references, files->line_count, reference_count },
-    };
+    ATT_TRY(att_comparison_new(out, (int64_t)texts->count, count, err));
     for (size_t i = 0; i < count; i++) {
-        ATT_TRY(att_comparison_add_text(to, names[i], texts, options, err));
+        ATT_TRY(att_comparison_add_text(*out, names[i], texts, options, err));
         ATT_TRY(att_progress_step((int64_t)i + 1, err));
     }
     return ATT_OK;
+}
+
+/* Ends the scope of a comparison; a failed one is released. */
+static att_status end(att_comparison **out, att_progress_scope *scope, att_status status,
+                      att_error *err)
+{
+    status = att_progress_end(scope, status, err);
+    if (status != ATT_OK) {
+        att_comparison_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+att_status att_metrics_compare(att_comparison **out, const char *const *names, size_t count,
+                               const att_hypotheses *texts, const char *const *baseline,
+                               const att_metric_options *options, att_error *err)
+{
+    att_metric_options resolved;
+    *out = NULL;
+    ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &resolved, options, err));
+    att_hypotheses both[ATT_PAIRED_SYSTEMS];
+    both[ATT_PAIRED_SYSTEM] = *texts;
+    both[ATT_PAIRED_BASELINE] = *texts;
+    both[ATT_PAIRED_BASELINE].hypotheses = baseline;
+    att_progress_scope scope;
+    att_progress_begin(&scope, "comparing", (int64_t)count);
+    return end(out, &scope, compare_texts(out, names, count, both, &resolved, err), err);
 }
 
 static att_status load_and_compare(att_comparison **out, const char *const *names, size_t count,
@@ -101,9 +124,13 @@ static att_status load_and_compare(att_comparison **out, const char *const *name
 {
     att_line_files files;
     ATT_TRY(att_line_files_load(&files, paths, path_count, err));
-    att_status status = att_comparison_new(out, (int64_t)files.line_count, count, err);
-    if (status == ATT_OK)
-        status = compare_files(*out, names, count, &files, options, err);
+    const char *const **references = files.lines + ATT_PAIRED_SYSTEMS;
+    const size_t reference_count = files.count - ATT_PAIRED_SYSTEMS;
+    const att_hypotheses texts[ATT_PAIRED_SYSTEMS] = {
+        { files.lines[ATT_PAIRED_BASELINE], references, files.line_count, reference_count },
+        { files.lines[ATT_PAIRED_SYSTEM], references, files.line_count, reference_count },
+    };
+    att_status status = compare_texts(out, names, count, texts, options, err);
     att_line_files_free(&files);
     return status;
 }
@@ -127,13 +154,8 @@ att_status att_metrics_compare_files(att_comparison **out, const char *const *na
     att_progress_begin(&scope, "comparing", (int64_t)count);
     att_status status = load_and_compare(out, names, count, paths,
                                          reference_count + ATT_PAIRED_SYSTEMS, &resolved, err);
-    status = att_progress_end(&scope, status, err);
     att_free(paths);
-    if (status != ATT_OK) {
-        att_comparison_free(*out);
-        *out = NULL;
-    }
-    return status;
+    return end(out, &scope, status, err);
 }
 
 /* ---- getters */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "base/random.h"
@@ -20,7 +21,7 @@ enum { PARTS = 64 };
 typedef struct paired_trials {
     const att_paired *from;
     uint64_t seed;
-    int64_t count;
+    int64_t first, count;               /* the trials of a slice: from `first` to below `count` */
     double *sums;                       /* [PARTS, systems, sum_count] */
     double *scores[ATT_PAIRED_SYSTEMS]; /* [count] */
 } paired_trials;
@@ -65,7 +66,7 @@ static void run_part(const paired_trials *t, int64_t part, trial_function *add)
     size_t count = t->from->sum_count;
     double *block = t->sums + (size_t)part * ATT_PAIRED_SYSTEMS * count;
     double *sums[ATT_PAIRED_SYSTEMS] = { block, block + count };
-    for (int64_t trial = part; trial < t->count; trial += PARTS) {
+    for (int64_t trial = t->first + part; trial < t->count; trial += PARTS) {
         memset(block, 0, ATT_PAIRED_SYSTEMS * count * sizeof *block);
         add(sums, t, trial);
         for (int s = 0; s < ATT_PAIRED_SYSTEMS; s++)
@@ -142,21 +143,32 @@ static void find_margin(double *mean, double *margin, double *scores, int64_t co
     *margin = (scores[count - 1 - beyond] - scores[beyond]) / 2;
 }
 
+/* Runs `count` trials in slices, so that a cancelled call ends soon. */
+static att_status run_trials(paired_trials *t, int64_t count,
+                             void (*run)(void *context, int64_t first, int64_t end), att_error *err)
+{
+    enum { SLICE_LINES = 1 << 20 }; /* about 10 ms */
+    int64_t slice = PARTS * (1 + SLICE_LINES / PARTS / (int64_t)(t->from->lines + 1));
+    for (t->first = 0; t->first < count; t->first = t->count) {
+        t->count = att_min_i64(t->first + slice, count);
+        att_parallel_for(PARTS, 1, run, t);
+        ATT_TRY(att_progress_check(err));
+    }
+    return ATT_OK;
+}
+
 static att_status run_tests(att_paired_result *out, paired_trials *t, int64_t resamples,
                             att_error *err)
 {
     score_systems(out, t);
     double observed = fabs(out->score[ATT_PAIRED_SYSTEM] - out->score[ATT_PAIRED_BASELINE]);
-    t->count = resamples;
-    att_parallel_for(PARTS, 1, run_resamples, t);
-    ATT_TRY(att_progress_check(err));
+    ATT_TRY(run_trials(t, resamples, run_resamples, err));
     out->bootstrap_p = bootstrap_p(t, observed);
     for (int s = 0; s < ATT_PAIRED_SYSTEMS; s++)
         find_margin(&out->mean[s], &out->margin[s], t->scores[s], resamples);
-    t->count = ATT_PAIRED_TRIALS * resamples;
-    att_parallel_for(PARTS, 1, run_exchanges, t);
+    ATT_TRY(run_trials(t, ATT_PAIRED_TRIALS * resamples, run_exchanges, err));
     out->randomization_p = randomization_p(t, observed);
-    return att_progress_check(err);
+    return ATT_OK;
 }
 
 att_status att_paired_test(att_paired_result *out, const att_paired *from, int64_t resamples,

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 
 #include <math.h>
 #include <string.h>
@@ -223,7 +224,7 @@ static void try_shifts(ter_state *m, size_t start, size_t there, size_t length, 
 static shift best_shift(ter_state *m, int32_t cost)
 {
     shift best = { 0 };
-    for (size_t h = 0; h < m->rows; h++)
+    for (size_t h = 0; h < m->rows && !att_progress_cancelled(); h++, att_progress_poll())
         for (size_t r = h > MAX_SHIFT_DISTANCE ? h - MAX_SHIFT_DISTANCE : 0;
              r < att_min_size(m->columns, h + MAX_SHIFT_DISTANCE + 1); r++)
             for (size_t n = 1; n <= MAX_SHIFT_SIZE && h + n <= m->rows && r + n <= m->columns;

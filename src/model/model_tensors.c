@@ -114,13 +114,22 @@ static att_status find_tensor(int *out, const att_model *model, const char *name
                     att_quote(quoted, name, strlen(name)));
 }
 
-att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,
-                                att_error *err)
+att_status att_model_tensor_view(att_tensor *out, const att_model *model, const char *name,
+                                 att_error *err)
 {
     int index;
     *out = (att_tensor){ 0 };
     ATT_TRY(find_tensor(&index, model, name, err));
-    att_tensor view = att_param_view(&model->params, index);
+    *out = att_param_view(&model->params, index);
+    return ATT_OK;
+}
+
+att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,
+                                att_error *err)
+{
+    att_tensor view;
+    *out = (att_tensor){ 0 };
+    ATT_TRY(att_model_tensor_view(&view, model, name, err));
     return att_tensor_copy(out, &view, ATT_F32, err);
 }
 

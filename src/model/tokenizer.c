@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "model/model.h"
 #include "text/encoding.h"
 
@@ -64,7 +65,10 @@ att_status att_model_encode(att_encoded_text **out, const att_model *model, att_
     att_encoded_text *encoded = att_alloc_zero(1, sizeof *encoded);
     if (!encoded)
         return att_fail_memory(err);
+    att_progress_scope scope;
+    att_progress_begin_operation(&scope, "encoding text");
     att_status status = att_encoding_new(&encoded->encoding, vocab, NULL, text, length, err);
+    status = att_progress_end(&scope, status, err);
     if (status == ATT_OK)
         *out = encoded;
     else

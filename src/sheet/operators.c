@@ -186,7 +186,7 @@ static att_status divide(const att_scope *scope, const att_expr *node, const att
 /* Each element is a sum over k in order; the inner loop over j computes several sums at once. */
 static void multiply_into(att_matrix *to, const att_matrix *left, const att_matrix *right)
 {
-    for (int64_t i = 0; i < left->rows; i++, att_progress_poll()) {
+    for (int64_t i = 0; i < left->rows && !att_progress_cancelled(); i++, att_progress_poll()) {
         double *row = to->data + i * to->cols;
         for (int64_t k = 0; k < left->cols; k++) {
             double a = left->data[i * left->cols + k];

@@ -334,7 +334,9 @@ static att_status run_cancellable(att_sheet *sheet, const att_string *text, cons
                                   struct manner *manner, att_error *err)
 {
     att_progress_scope scope;
-    att_progress_begin(&scope, "computing the worksheet", (int64_t)text->length);
+    att_progress_begin_operation(&scope,
+                                 "computing the worksheet"); /* a cancelled one is dropped */
+    att_progress_set_total((int64_t)text->length);
     att_status status = read_in_c_locale(sheet, text, folder, manner, err);
     return att_progress_end(&scope, status, err);
 }

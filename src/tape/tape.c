@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "tape/op.h"
 #include "tensor/tensor.h"
 
@@ -450,6 +451,9 @@ att_status att_tape_run_backward(att_tape *tape, att_error *err)
         if (node->op && node->op->backward && node->grad) {
             node->op->backward(tape, node);
             recycle_grad(tape, node);
+            att_progress_poll();
+            if (att_progress_abandoned())
+                break;
         }
     return att_tape_status(tape, err);
 }

@@ -49,8 +49,11 @@ static att_status encode_tokens(const att_vocab *vocab, att_tokenizer_state *sta
          ids->count - start < max_tokens && att_pretokenizer_next(&splitter, &token, &length);
          n++) {
         ATT_TRY(encode_token(vocab, state, ids, token, length));
-        if (n % POLL_TOKENS == 0)
+        if (n % POLL_TOKENS == 0) {
             att_progress_poll(); /* the callers of long texts check for cancel */
+            if (att_progress_abandoned())
+                break;
+        }
     }
     return ATT_OK;
 }

@@ -137,11 +137,51 @@ static att_status run_once(void *context)
     return att_paired_test(&out, context, 10, 1, NULL);
 }
 
+static const char *const better[LINES] = { "a b c", "d e f g", "h i", "j k l" };
+static const char *const worse[LINES] = { "a b", "d e x g", "h", "j y l" };
+static const char *const *const references[1] = { better };
+static const char *const metrics[2] = { "chrf", "wer" };
+static const att_hypotheses texts = { better, references, LINES, 1 };
+
+static void lines_in_memory_are_compared_by_text_metrics(void **state)
+{
+    (void)state;
+    att_comparison *found;
+    att_error err = { 0 };
+    if (att_metrics_compare(&found, metrics, 2, &texts, worse, NULL, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    const att_comparison_row *chrf = att_comparison_get(found, 0),
+                             *wer = att_comparison_get(found, 1);
+    assert_int_equal(att_comparison_lines(found), LINES);
+    assert_string_equal(chrf->name, "chrf");
+    assert_true(chrf->value > 99.99 && chrf->baseline < 90 && !chrf->lower_is_better);
+    /* 4 of 12 words are missing or wrong */
+    assert_true(fabs(wer->baseline - 100.0 / 3) < 1e-9 && wer->value == 0 && wer->lower_is_better);
+    assert_null(att_comparison_get(found, 2));
+    att_comparison_free(found);
+
+    static const char *const unknown[1] = { "blue" };
+    assert_int_equal(att_metrics_compare(&found, unknown, 1, &texts, worse, NULL, &err),
+                     ATT_BAD_INPUT);
+    assert_null(found);
+}
+
+static att_status compare_lines(void *context)
+{
+    (void)context;
+    att_comparison *found;
+    const att_metric_options options = { .size = sizeof options, .resamples = 10 };
+    att_status status = att_metrics_compare(&found, metrics, 2, &texts, worse, &options, NULL);
+    att_comparison_free(found);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     att_paired from = two_systems(zeros[0], mixed[0], LINES);
     every_allocation_fails(run_once, &from, 10);
+    every_allocation_fails(compare_lines, NULL, 1000);
 }
 
 int main(void)
@@ -152,6 +192,7 @@ int main(void)
         cmocka_unit_test(opposite_lines_are_not_significant),
         cmocka_unit_test(resamples_are_those_of_the_confidence_interval),
         cmocka_unit_test(results_have_the_same_bits_at_any_number_of_threads),
+        cmocka_unit_test(lines_in_memory_are_compared_by_text_metrics),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,6 +165,13 @@ static void a_model_made_by_hand_names_its_tensors_and_gives_them_back(void **st
     must(att_model_tensor_get(&back, model, "decoder.0.cross.query", &err), &err);
     assert_int_equal(back.rank, 2);
     assert_true(((const float *)back.data)[1] == -0.3f);
+    att_tensor view, again;
+    must(att_model_tensor_view(&view, model, "decoder.0.cross.query", &err), &err);
+    must(att_model_tensor_view(&again, model, "decoder.0.cross.query", &err), &err);
+    assert_ptr_equal(view.data, again.data);
+    assert_ptr_not_equal(view.data, back.data);
+    assert_null(view.owned);
+    assert_memory_equal(view.data, back.data, (size_t)att_tensor_count(&back) * sizeof(float));
     att_tensor_free(&back);
     att_model_free(model);
 }
@@ -192,6 +199,8 @@ static void tensors_and_tokens_that_do_not_fit_are_named(void **state)
         assert_string_equal(err.message, refused[i].message);
         att_bundle_free(values);
     }
+    assert_int_equal(att_model_tensor_view(&out, model, "output.v", &err), ATT_BAD_INPUT);
+    assert_null(out.data);
     assert_int_equal(att_model_tensor_get(&out, model, "output.v", &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "the model has no tensor 'output.v'");
     att_model_free(model);

@@ -146,11 +146,26 @@ def test_a_capsule_that_nobody_takes_frees_its_array() -> None:
         assert sys.getrefcount(a) == before
 
 
-def test_dlpack_of_another_device_or_a_copy_is_refused() -> None:
+def test_dlpack_copies_on_request() -> None:
+    a = attend.Array([1.0, 2.0])
+    before = sys.getrefcount(a)
+
+    class Copied:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return a.__dlpack_device__()
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return a.__dlpack__(**{**keywords, "copy": True})
+
+    copied = np.from_dlpack(Copied())
+    assert copied.tolist() == [1.0, 2.0] and not np.shares_memory(copied, np.asarray(a))
+    del copied
+    assert sys.getrefcount(a) == before
+
+
+def test_dlpack_of_another_device_is_refused() -> None:
     a = attend.Array([1.0])
     assert a.__dlpack_device__() == (1, 0)
-    with pytest.raises(BufferError):
-        a.__dlpack__(copy=True)
     with pytest.raises(BufferError):
         a.__dlpack__(dl_device=(2, 0))
 

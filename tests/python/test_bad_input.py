@@ -72,16 +72,18 @@ CASES: list[tuple[dict[str, Any], type[Exception], str]] = [
 @pytest.mark.parametrize("changes,kind,message", CASES)
 def test_attention_refuses(changes: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        attend.attention(**{"query": Q, "key": Q, "value": Q, **changes})
+        call: Any = attend.attention
+        call(**{"query": Q, "key": Q, "value": Q, **changes})
 
 
 def test_missing_and_surplus_arguments_are_refused() -> None:
+    call: Any = attend.attention
     with pytest.raises(TypeError, match="lacks its argument 'value'"):
-        attend.attention(Q, Q)  # type: ignore[call-arg]
+        call(Q, Q)
     with pytest.raises(TypeError, match="takes 3 positional"):
-        attend.attention(Q, Q, Q, Q)  # type: ignore[misc]
+        call(Q, Q, Q, Q)
     with pytest.raises(TypeError, match="two values of 'query'"):
-        attend.attention(Q, Q, Q, query=Q)  # type: ignore[misc]
+        call(Q, Q, Q, query=Q)
 
 
 def test_backward_refuses_gradients_that_do_not_fit() -> None:
@@ -113,16 +115,17 @@ def test_huge_shapes_do_not_crash() -> None:
 
 def test_matmul_refuses() -> None:
     a, b = np.ones((2, 3), "f"), np.ones((3, 4), "f")
-    for args, keywords, message in (
+    cases: list[tuple[Any, dict[str, Any], str]] = [
         ((a.astype(float), b), {}, "^a: expected elements of float32"),
         ((a, a), {}, "depth|rows|3"),
         ((a[0], b), {}, "^a: expected at least 2 dimensions"),
         ((a, b), {"bias": np.ones(3, "f")}, "bias"),
         ((a, b), {"activation": "relo"}, "^activation: expected one of"),
         ((a, b), {"out": READ_ONLY}, "^out: expected an array that can be written"),
-    ):
+    ]
+    for args, keywords, message in cases:
         with pytest.raises(attend.Error, match=message):
-            attend.matmul(*args, **keywords)  # type: ignore[arg-type]
+            attend.matmul(*args, **keywords)
     with pytest.raises(attend.Error, match="^b: "):
         attend.PackedWeights(a.astype(float))
 

@@ -90,8 +90,9 @@ def test_decoding_options_reach_the_search(model: attend.Model) -> None:
             model.generate("a", **wrong)
     with pytest.raises(attend.Error):
         model.generate("a", beam=-1)
+    median: Any = "median"
     with pytest.raises(attend.Error, match='length_norm: expected one of "mean"'):
-        model.generate("a", length_norm="median")
+        model.generate("a", length_norm=median)
 
 
 def test_an_ensemble_of_a_model_with_itself_is_the_model(model: attend.Model) -> None:
@@ -126,9 +127,13 @@ def test_parameters_are_read_only_and_can_be_replaced(model: attend.Model) -> No
     name = next(iter(model.parameters))
     values = model.parameters[name]
     assert values.readonly and not np.asarray(values).flags.writeable
+    assert np.shares_memory(np.asarray(values), np.asarray(model.parameters[name]))
+    # By DLPack a copy leaves, since consumers write through its flag, unless copy=False asks.
+    for version in (None, (1, 0)):
+        assert values.__dlpack__(max_version=version) is not None
+    assert values.__dlpack__(max_version=(1, 0), copy=False) is not None
     with pytest.raises(BufferError, match="read-only"):
-        values.__dlpack__()
-    assert values.__dlpack__(max_version=(1, 0)) is not None
+        values.__dlpack__(copy=False)
     with pytest.raises(KeyError):
         model.parameters["nothing"]
     zeros = {n: np.zeros(p.shape, "f") for n, p in model.parameters.items()}
@@ -152,13 +157,17 @@ def test_completion_streams(lm: attend.Model) -> None:
     assert next(early) == pieces[0]
     early.close()
     with pytest.raises(TypeError, match="unknown option"):
-        list(lm.complete("a", colour=3))
+        list(lm.complete("a", colour=3))  # type: ignore[call-arg]
 
 
 def test_classification(classifier: attend.Model) -> None:
     one = classifier.classify("good film", attention=True)
     assert one.label in classifier.labels and sum(one.probabilities.values()) == pytest.approx(1)
     assert one.label == max(one.probabilities, key=lambda label: one.probabilities[label])
+    shown = classifier.attention_map("good film")
+    assert shown.key_labels == one.tokens and shown.query_labels == [one.label]
+    with pytest.raises(ValueError, match="attention=True"):
+        classifier.classify("good film").attention_map()
     both = classifier.classify(["good film", "bad film"])
     assert both[0].probabilities == one.probabilities
     result = classifier.evaluate([("good film", "positive"), ("bad film", "negative")])
@@ -229,7 +238,7 @@ def test_slices_end_in_the_bits_of_one_run(tmp_path: pathlib.Path) -> None:
 
 def test_unknown_settings_name_the_nearest() -> None:
     with pytest.raises(attend.Error, match="hidden-size"):
-        attend.train("pairs", PAIRS, hiden_size=8)
+        attend.train("pairs", PAIRS, hiden_size=8)  # type: ignore[call-arg]
     with pytest.raises(attend.Error, match="task|reverse"):
         attend.train("pears", PAIRS)
     with pytest.raises(FileNotFoundError):
@@ -284,6 +293,103 @@ def test_a_session_follows_the_search(model: attend.Model) -> None:
         session.source_tokens(9)
 
 
+def test_a_session_runs_an_ensemble_ids_and_prompts(model: attend.Model, lm: attend.Model) -> None:
+    alone, both = model.session(), model.session(ensemble=[model])
+    for session in (alone, both):
+        session.start(["abcd"])
+    one, two = (s.step([s.start_token]).log_probs.numpy() for s in (alone, both))
+    np.testing.assert_allclose(one, two, atol=1e-5)
+    alone.start([[token.id for token in model.tokenize("abcd")]])
+    np.testing.assert_array_equal(alone.step([alone.start_token]).log_probs, one)
+    text = lm.session()
+    text.start(2)
+    ids = [token.id for token in lm.tokenize("the ")]
+    fed = text.feed([[text.start_token, *ids]] * 2).log_probs.numpy()
+    text.start(1)
+    for token in (text.start_token, *ids):
+        step = text.step([token])
+    np.testing.assert_allclose(step.log_probs.numpy()[0], fed[1], atol=1e-5)
+    with pytest.raises(attend.Error):
+        model.session(ensemble=[lm])
+    bad: list[Any] = [[], [[1, 2], [3]]]
+    for wrong in bad:
+        with pytest.raises(ValueError, match="one length"):
+            text.feed(wrong)
+    unfit: list[Any] = [[[10**6]], [["a"]], [[2**40]], 0, -1]
+    for wrong in unfit:
+        with pytest.raises((attend.Error, TypeError)):
+            alone.start(wrong)
+
+
+def test_two_models_are_compared_line_by_line(
+    model: attend.Model, transformer: attend.Model, tmp_path: pathlib.Path
+) -> None:
+    pairs = PAIRS[:30]
+    found = model.compare(transformer, pairs, metrics=["chrf"], resamples=100)
+    assert found.lines == 30 and {"exact_match", "chrf"} <= {row.name for row in found}
+    row = found["chrf"]
+    assert row.value == pytest.approx(model.evaluate(pairs, metrics=["chrf"])["chrf"].value)
+    assert 0 < row.bootstrap_p <= 1 and 0 < row.randomization_p <= 1
+    same = model.compare([model], pairs, resamples=50)
+    assert same["exact_match"].value == same["exact_match"].baseline
+    assert "p (bootstrap)" in str(found) and "<table" in found._repr_html_() and len(found) > 3
+    (tmp_path / "d.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in pairs))
+    assert model.compare(transformer, tmp_path / "d.tsv", metrics=["chrf"], resamples=100) == found
+    with pytest.raises(KeyError):
+        found["bleu"]
+    with pytest.raises(ZeroDivisionError):
+        model.compare(transformer, (1 // 0 for _ in range(3)))
+
+
+def test_the_search_trains_the_best_of_several_settings(tmp_path: pathlib.Path) -> None:
+    events: list[dict[str, Any]] = []
+    out = tmp_path / "best.safetensors"
+    found = attend.search("reverse", tries=3, out=out, train_count=200, valid_count=20,
+                          hidden_size=8, steps=4, callback=events.append, progress=False)
+    assert len(found.tries) == 3 and found.tries[0].steps >= found.tries[-1].steps
+    assert found.path == str(out) and out.exists() and found.command.startswith("reverse")
+    assert attend.Model.load(out).to_bytes() == found.model.to_bytes()
+    assert events[-1]["rounds"] == events[-1]["round"] > 1 and {e["try"] for e in events} == {1, 2, 3}
+
+    def fail(event: dict[str, Any]) -> None:
+        raise ArithmeticError("in the callback")
+
+    for callback, error in ((fail, ArithmeticError), (lambda _: False, InterruptedError)):
+        with pytest.raises(error):
+            attend.search("reverse", tries=2, out=tmp_path / "o.safetensors", train_count=200,
+                          valid_count=20, hidden_size=8, steps=4, callback=callback, progress=False)
+    pairs: Any = PAIRS
+    with pytest.raises(TypeError, match="data: expected a path"):
+        attend.search("pairs", pairs, out=out)
+    with pytest.raises(FileNotFoundError):
+        attend.search("pairs", "missing.tsv", out=out)
+
+
+def test_steps_and_beams_can_be_looked_into(model: attend.Model, lm: attend.Model) -> None:
+    steps = model.alternatives("abc", "cba", count=4)
+    assert [step.token for step in steps.steps] == ["c", "b", "a", "<end>"]
+    first = steps.steps[0]
+    assert len(first.tokens) == 4 and first.tokens[0][1] >= first.tokens[1][1] and first.rank >= 1
+    assert "<html" in steps.html() and steps._repr_html_().startswith("<iframe")
+    assert lm.alternatives("the").steps
+    tree = model.beam_tree("abc", beam=3)
+    best = [node for node in tree.nodes if node.fate == "best"]
+    text = "".join(node.token for node in best if node.token != "<end>")
+    assert text == model.generate("abc", beam=3).text
+    assert tree._repr_svg_().lstrip().startswith("<svg") and str(tree)
+    assert "<svg" in model.curves()
+    with pytest.raises(attend.Error):
+        model.beam_tree("abc", beam=1)
+
+
+def test_a_whole_model_is_a_worksheet(transformer: attend.Model) -> None:
+    sheet = transformer.sheet("abc", "cba")
+    sheet.check()
+    assert sheet.checks > 0 and sheet.name == "model"
+    with pytest.raises(attend.Error):
+        transformer.sheet("abc", "cba", step=99)
+
+
 def test_inside_a_transformer(transformer: attend.Model) -> None:
     shown = transformer.attention_map("abc", block="encoder", layer=1, every_head=True)
     assert shown.weights.shape[0] == 2 and shown.weights.shape[1] == shown.weights.shape[2]
@@ -292,6 +398,13 @@ def test_inside_a_transformer(transformer: attend.Model) -> None:
     assert sheet.checks > 0
     with pytest.raises(attend.Error):
         transformer.attention_map("abc", block="encoder", layer=9)
+    assert transformer.attention_layers == {"encoder": 1, "decoder": 1, "cross": 1, "heads": 2}
+    overview = transformer.attention_overview("abc")
+    assert overview.weights.shape[0] == 2 and overview.panel_columns > 0
+    assert "<svg" in overview.svg() and "<html" in shown.html(arcs=True)
+    forced = transformer.attention_map("abc", "cba")
+    assert forced.query_labels == ["c", "b", "a", "<end>"]
+    assert transformer.attention_map("abc", "cba", head=1).weights.shape[0] == 1
 
 
 def test_inside_a_recurrent_model(lm: attend.Model) -> None:
@@ -299,7 +412,8 @@ def test_inside_a_recurrent_model(lm: attend.Model) -> None:
     assert flow.loss > 0 and len(next(iter(flow.layers.values()))) == 10
     unit = lm.unit_activations("the cat", 1)
     assert "".join(unit.tokens) == "the cat" and "<svg" in unit._repr_svg_()
-    cells = lm.cells(text="the (cat) sat\n" * 150)
+    cells = lm.cells(text="the (cat) sat\n" * 150, patterns=["cat=cat"])
+    assert "cat" in {row["property"] for row in cells.json()["properties"]}
     assert cells.json()["properties"] and "<html" in cells.html() and str(cells)
     with pytest.raises(attend.Error):
         lm.unit_activations("the cat", 99)

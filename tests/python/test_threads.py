@@ -21,45 +21,25 @@ def endless() -> None:
     attend.attention(q, q, q)
 
 
-def interrupted(call: str) -> float:
-    """Seconds from SIGINT to KeyboardInterrupt in a process of its own."""
-    code = f"""
-import time, attend, numpy as np
-def call():
-    {call}
-print("ready", flush=True)
+def test_ctrl_c_ends_a_call_in_a_process_of_its_own() -> None:
+    """SIGINT as a terminal sends it; test_interrupt.py has every call."""
+    code = """
+import attend, numpy as np
 try:
-    call()
+    q = np.ones((1, 30000, 4, 64))
+    print("ready", flush=True)
+    attend.attention(q, q, q)
 except KeyboardInterrupt:
-    print(time.monotonic(), flush=True)
-    # The library can be used after that.
-    q = np.ones((2, 2))
-    assert attend.attention(q, q, q).shape == (2, 2)
-    print("alive", flush=True)
+    q = np.ones((2, 2))  # The library can be used after that.
+    print(attend.attention(q, q, q).shape, flush=True)
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    start = time.monotonic()
+    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    said = process.stdout.read().split()
-    assert process.wait() == 0 and said[1:] == ["alive"]
-    return float(said[0]) - start
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        "q = np.ones((1, 30000, 4, 64)); attend.attention(q, q, q)",
-        "q = np.ones((1, 60000, 2, 64), 'f'); attend.attention(q, q, q)",
-        "q = np.ones((1, 8000, 4, 64)); attend.attention_backward(q, q, q, q)",
-        "a = np.ones((6000, 6000), 'f'); attend.matmul(a, a)",
-    ],
-)
-def test_ctrl_c_ends_a_call(call: str) -> None:
-    # No time is asserted here, machines are busy; bench/python states it.
-    interrupted(call)
+    assert process.stdout.read() == "(2, 2)\n"
+    assert process.wait() == 0
 
 
 def test_other_threads_run_during_a_call() -> None:

@@ -140,10 +140,8 @@ static att_status make_model(att_training *training, att_error *err)
     ATT_TRY(att_training_freeze_new(training, err));
     ATT_TRY(att_params_alloc_grad(&training->model->params, err));
     ATT_TRY(att_tape_new_training(&training->tape, &training->model->params, err));
-    ATT_TRY(att_data_batches(&training->batches, &training->data.train, settings,
-                             settings->batch_tokens, (uint64_t)settings->seed, err));
-    return att_carried_state_new(&training->carried_state, training->model,
-                                 att_batches_limits(training->batches).rows, err);
+    ATT_TRY(att_data_training_batches(&training->batches, &training->data.train, settings, err));
+    return att_training_new_states(training, err);
 }
 
 static att_status alloc_blocks(att_training *training, att_error *err)
@@ -158,7 +156,10 @@ static att_status alloc_blocks(att_training *training, att_error *err)
         training->snapshots = att_alloc_zero(size * average, sizeof *training->snapshots);
     if (!training->best_params || !training->norm_sums || (average > 0 && !training->snapshots))
         return att_fail_memory(err);
-    size_t blocks = 3 + average; /* values, gradients, best */
+    ATT_TRY(att_gradient_tree_new(&training->tree, size, settings->accumulate, 0,
+                                  settings->accumulate, err));
+    /* values, gradients, best */
+    size_t blocks = 3 + average + (size_t)training->tree.spare_count;
     for (int i = 0; att_optimizer_moment_name(&training->optimizer, i); i++)
         blocks++;
     training->params_bytes = blocks * size * sizeof(float);
@@ -285,7 +286,8 @@ void att_training_release(att_training *training)
     att_optimizer_free(&training->optimizer);
     att_batches_free(training->batches);
     training->batches = NULL;
-    att_carried_state_free(&training->carried_state);
+    att_training_free_states(training);
+    att_gradient_tree_free(&training->tree);
     att_tape_free(training->tape);
     training->tape = NULL;
     att_model_free(training->model);

@@ -8,13 +8,9 @@
 #include "model/model.h"
 #include "tape/tape.h"
 #include "data/data.h"
+#include "train/gradient_tree.h"
 #include "train/optimizer.h"
 #include "train/training_state.h"
-
-/* Data-parallel training: called between the backward pass and the optimizer. Replaces `grad`
- * [size] and `sums` [count] in every process by the sums over all processes. */
-typedef att_status att_allreduce(void *context, float *grad, size_t size, double *sums, int count,
-                                 att_error *err);
 
 /* The time that a run has (setting `time`). Times are those of att_clock_seconds(). */
 typedef struct att_budget {
@@ -30,9 +26,12 @@ struct att_training {
     att_data data;
     att_model *model;
     att_batches *batches;
-    att_carried_state carried_state; /* RNN state between batches of a text (truncated BPTT) */
-    int64_t arranged_epoch;          /* epoch that `batches` was shuffled for; -1: none */
+    /* [accumulate] RNN state between batches of a text (truncated BPTT), one for each micro-batch
+     * of a step; NULL: the model carries none */
+    att_carried_state *carried_states;
+    int64_t arranged_epoch; /* epoch that `batches` was shuffled for; -1: none */
     att_tape *tape;
+    att_gradient_tree tree;
     att_optimizer optimizer;
     att_training_plan plan;
     att_budget budget;
@@ -47,8 +46,6 @@ struct att_training {
     att_string model_path, checkpoint_path; /* the best model; the checkpoint */
     att_file_lock output_lock; /* held while a run writes, and from att_training_save() on */
     bool keeps_files; /* save the best model after validations; not in att_training_advance() */
-    att_allreduce *allreduce; /* NULL: a single process */
-    void *allreduce_context;
 };
 
 /* ---- training.c */
@@ -57,6 +54,10 @@ struct att_training {
  * releases it again. */
 att_status att_training_build(att_training *training, att_error *err);
 void att_training_release(att_training *training);
+
+/* ---- step.c: the states that batches of a language model carry; sets carried_states */
+att_status att_training_new_states(att_training *training, att_error *err);
+void att_training_free_states(att_training *training);
 
 /* ---- init_from.c */
 

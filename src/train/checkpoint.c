@@ -29,7 +29,8 @@ static bool checkpoint_block_get(checkpoint_block *out, const att_training *trai
         if (index-- == 0) {
             snprintf(out->name, sizeof out->name, "%s",
                      att_optimizer_moment_name(&training->optimizer, i));
-            out->values = training->optimizer.moments[i];
+            out->values = training->whole_moments[i] ? training->whole_moments[i]
+                                                     : training->optimizer.moments[i];
             return true;
         }
     if (state->best_validation > 0 && index-- == 0) {
@@ -181,7 +182,7 @@ static att_status add_model(att_bundle *bundle, const att_training *training, do
     return status;
 }
 
-att_status att_checkpoint_save(const att_training *training, att_error *err)
+static att_status write_checkpoint(const att_training *training, att_error *err)
 {
     const att_params *params = &training->model->params;
     if (!isfinite(att_l2_norm(params->value, params->size, training->norm_sums)))
@@ -199,6 +200,16 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
         status = att_safetensors_save(bundle, training->checkpoint_path.data, err);
     att_bundle_free(bundle);
     return status;
+}
+
+/* Of several processes, process 0 writes. */
+att_status att_checkpoint_save(att_training *training, att_error *err)
+{
+    att_group *group = &training->exchange.group;
+    ATT_TRY(att_training_gather(training, err));
+    att_status status = group->rank == 0 ? write_checkpoint(training, err) : ATT_OK;
+    att_training_free_moments(training);
+    return att_group_agree(group, status, err);
 }
 
 /* Temporarily replaces the parameter block of the model by `values`. */
@@ -314,6 +325,13 @@ att_status att_checkpoint_load(att_training *training, const att_bundle *bundle,
     att_training_state_free(&training->state);
     training->state = state;
     ATT_TRY(att_model_load_values(training->model, bundle, name, err));
+    if (training->exchange.group.count > 1)
+        ATT_TRY(att_training_alloc_moments(training, err));
     ATT_TRY(load_blocks(training, bundle, name, err));
+    for (int i = 0; i < ATT_MAX_MOMENTS && training->whole_moments[i]; i++)
+        memcpy(training->optimizer.moments[i],
+               training->whole_moments[i] + training->exchange.slice.begin,
+               training->optimizer.size * sizeof(float));
+    att_training_free_moments(training);
     return load_carried_state(training, bundle, name, err);
 }

@@ -1,6 +1,6 @@
 /* One training step: forward and backward of up to `accumulate` micro-batches with teacher forcing
  * or scheduled sampling, the sum of their gradients (gradient_tree.h), gradient clipping, and the
- * optimizer update. */
+ * optimizer update; shared by the processes of the run (exchange.h). */
 #include "train/training.h"
 
 #include "base/alloc.h"
@@ -79,10 +79,10 @@ static void start_epoch(att_training *training)
     training->arranged_epoch = training->state.epoch;
 }
 
-/* Micro-batch `index` of the step, and its place in the tree. Micro-batches of a language model
- * that carries its state are groups of streams, each with a state of its own. */
-static att_status add_micro_batch(att_training *training, int64_t index, double sampling,
-                                  att_error *err)
+/* Micro-batch `index` of the step. Micro-batches of a language model that carries its state are
+ * groups of streams, each with a state of its own. */
+static att_status add_micro_batch(att_training *training, int64_t index, bool is_last,
+                                  double sampling, att_error *err)
 {
     const att_training_state *state = &training->state;
     att_params *params = &training->model->params;
@@ -92,45 +92,45 @@ static att_status add_micro_batch(att_training *training, int64_t index, double 
     if (carried)
         reset_states(training, state->batches + index, carried);
     ATT_TRY(att_gradient_tree_leaf(&training->tree, params, index, err));
+    att_exchange_begin_leaf(&training->exchange, is_last);
     ATT_TRY(
         forward_backward(training, batch, state->batches + index, sampling, carried, &result, err));
-    att_gradient_tree_add(&training->tree, params, 0, params->size);
     const double sums[ATT_SUM_COUNT] = { [ATT_SUM_LOSS] = result.loss,
                                          [ATT_SUM_TOKENS] = (double)result.tokens,
                                          [ATT_SUM_CORRECT] = (double)result.correct };
-    att_gradient_tree_end_leaf(&training->tree, params, sums);
-    return ATT_OK;
+    return att_exchange_end_leaf(&training->exchange, sums, err);
 }
 
 /* Sums the gradients of the next micro-batches of this epoch, up to `accumulate`. */
-static att_status sum_gradients(att_training *training, double sums[ATT_SUM_COUNT], att_error *err)
+static att_status sum_gradients(att_training *training, att_error *err)
 {
     att_training_state *state = &training->state;
     att_params *params = &training->model->params;
+    att_range own;
     start_epoch(training);
     double sampling =
         att_schedule_sampling_probability(training->settings, &training->plan, state->step + 1);
     int64_t left = att_batches_count(training->batches) - state->epoch_batches;
     int64_t count = att_min_i64(training->settings->accumulate, left);
-    att_gradient_tree_begin(&training->tree, params, count);
-    for (int64_t i = 0; i < count; i++)
-        ATT_TRY(add_micro_batch(training, i, sampling, err));
-    att_tree_sum(sums, count, training->tree.nodes, training->tree.count);
+    ATT_TRY(att_exchange_begin(&training->exchange, params, &training->tree, count, &own, err));
+    for (int64_t i = own.begin; i < own.end; i++)
+        ATT_TRY(add_micro_batch(training, i, i + 1 == own.end, sampling, err));
     state->epoch_batches += count;
     state->batches += count;
     if (count == left) {
         state->epoch++;
         state->epoch_batches = 0;
     }
-    return att_gradient_tree_end(&training->tree, params, err);
+    return att_exchange_sum(&training->exchange, err);
 }
 
-/* Updates by the gradient of the mean loss per target token, clipped to the norm `clip-norm`. */
-static void update_params(att_training *training, double tokens, double norm)
+/* Updates the own slice by the gradient of the mean loss per target token, clipped to the norm
+ * `clip-norm`, and takes the other slices from their owners. */
+static att_status update_params(att_training *training, double tokens, double norm, att_error *err)
 {
     const att_settings *settings = training->settings;
     att_params *params = &training->model->params;
-    int64_t step = training->state.step + 1;
+    int64_t step = training->state.step + 1, begin = training->exchange.slice.begin;
     double clip =
         settings->clip_norm > 0 && norm > settings->clip_norm ? settings->clip_norm / norm : 1;
     att_optimizer_step_options options = {
@@ -140,26 +140,34 @@ static void update_params(att_training *training, double tokens, double norm)
         .gradient_scale = clip / tokens,
     };
     att_training_freeze_values(training, false);
-    att_optimizer_step(&training->optimizer, settings, params->value, params->grad, &options);
+    att_optimizer_step(&training->optimizer, settings, params->value + begin, params->grad + begin,
+                       &options);
     att_training_freeze_values(training, true);
+    ATT_TRY(att_exchange_slices(&training->exchange, params->value, err));
     att_params_mark_changed(params);
     training->state.step = step;
+    return ATT_OK;
 }
 
 att_status att_training_step(att_training *training, double *norm, att_error *err)
 {
     att_training_state *state = &training->state;
-    att_params *params = &training->model->params;
-    double sums[ATT_SUM_COUNT];
-    ATT_TRY(sum_gradients(training, sums, err));
+    att_step_totals totals;
+    ATT_TRY(sum_gradients(training, err));
     att_training_freeze_gradient(training);
-    *norm = att_l2_norm(params->grad, params->size, training->norm_sums) / sums[ATT_SUM_TOKENS];
+    ATT_TRY(att_exchange_totals(&training->exchange, &totals, training->wants, err));
+    training->agreed = totals.flags;
+    const double *sums = totals.sums;
+    *norm = totals.norm / sums[ATT_SUM_TOKENS];
     if (!isfinite(*norm) || !isfinite(sums[ATT_SUM_LOSS]))
-        return att_fail(
-            err, ATT_BAD_INPUT, NULL,
-            "step %lld: the %s is NaN or infinite; try a lower learning-rate or clip-norm",
-            (long long)state->step + 1, isfinite(sums[ATT_SUM_LOSS]) ? "gradient" : "loss");
-    update_params(training, sums[ATT_SUM_TOKENS], *norm);
+        return att_group_agree(
+            &training->exchange.group,
+            att_fail(err, ATT_BAD_INPUT, NULL,
+                     "step %lld: the %s is NaN or infinite; try a lower learning-rate or clip-norm",
+                     (long long)state->step + 1,
+                     isfinite(sums[ATT_SUM_LOSS]) ? "gradient" : "loss"),
+            err);
+    ATT_TRY(update_params(training, sums[ATT_SUM_TOKENS], *norm, err));
     state->tokens += (int64_t)sums[ATT_SUM_TOKENS];
     state->interval_loss += sums[ATT_SUM_LOSS];
     state->interval_tokens += (int64_t)sums[ATT_SUM_TOKENS];

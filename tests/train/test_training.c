@@ -336,6 +336,7 @@ static void a_resumed_run_refuses_changed_settings(void **state)
         { "optimizer", "sgd", "optimizer sgd: a resumed run cannot change it from adam" },
         { "seed", "5", "seed 5: a resumed run cannot change it" },
         { "train-count", "61", "train-count 61: a resumed run cannot change it from 60" },
+        { "accumulate", "3", "accumulate 3: a resumed run cannot change it from 2" },
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         att_settings *settings = resumed(folder);

@@ -116,7 +116,9 @@ static att_status fail_timeout(const att_group *group, double seconds, att_error
 att_status att_group_wait(att_group *group, att_error *err)
 {
     const att_transport *transport = group->transport;
-    double limit = transport && transport->timeout > 0 ? transport->timeout : DEFAULT_TIMEOUT;
+    if (group->request_count == 0)
+        return ATT_OK;
+    double limit = transport->timeout > 0 ? transport->timeout : DEFAULT_TIMEOUT;
     double start = att_clock_seconds(), last = start;
     while (group->request_count > 0) {
         ATT_TRY(

@@ -1578,6 +1578,55 @@ ATT_API size_t att_gradient_flow_layers(const att_gradient_flow *flow);
 ATT_API const att_curve *att_gradient_flow_get(const att_gradient_flow *flow, size_t layer);
 
 /* ---------------------------------------------------------------- 13. Training */
+/* Training over several processes. Each makes the same run and names, in att_training_options, the
+ * transport by which it reaches the others. The `accumulate` micro-batches of a step are shared
+ * out; the sum of their gradients is a fixed binary tree over the micro-batches, so the run ends in
+ * the bits of one process whatever their number, and a checkpoint can be resumed with another.
+ *
+ * Each process owns a slice of the parameters. A step sends each gradient, in buckets, to the owner
+ * of its slice as soon as the backward pass has made it final; the owner sums, updates its slice
+ * with its part of the optimizer's moments, and sends the new parameters to all. Process 0 decides
+ * what depends on a clock, and alone writes files. All calls that train are collective: every
+ * process makes them in the same order. A failure of one fails the call in all where they can agree
+ * on it: not where memory is out, or a message is missing, in the middle of a step.
+ *
+ * A transport moves bytes between two processes. All its functions get `context`, and are called by
+ * one thread. They return ATT_OK, or fail as the library's calls do. */
+typedef struct att_transport {
+    size_t size;
+    void *context;
+    int rank, ranks;  /* this process, from 0, and how many there are */
+    const char *host; /* for messages */
+    double timeout;   /* seconds without any message after which a run gives up; 0: 600 */
+    bool agreed;      /* set by the library: the last failure of a call was that of all processes.
+                         Else this one failed alone, and should call `abort` */
+    /* Start to send, or to receive, a message of `bytes` > 0 bytes. Messages of one process to
+     * another with the same `tag` (0 to 32767) arrive in order; a receive has the size of its
+     * message. The bytes must not change, or be read, before the message is complete. *request
+     * identifies it until `wait` says that it is. */
+    att_status (*send)(void *context, int to, int tag, const void *data, size_t bytes,
+                       int64_t *request, att_error *err);
+    att_status (*receive)(void *context, int from, int tag, void *data, size_t bytes,
+                          int64_t *request, att_error *err);
+    /* Lets messages move for up to `seconds` (0: looks once). Requests that are complete become -1;
+     * returns early once all of them are. */
+    att_status (*wait)(void *context, int64_t *requests, size_t count, double seconds,
+                       att_error *err);
+    void (*abort)(void *context, int exit_code); /* ends all processes at once; does not return */
+    void (*close)(void *context);
+} att_transport;
+/* What a plugin, a shared object, exports as `attend_transport`: fills *out, whose size is that of
+ * the library's struct. `version` is that of the library. */
+typedef att_status att_transport_plugin(att_transport *out, const char *version, att_error *err);
+
+/* Opens the transport of the launcher that started this process: a plugin for Open MPI or MPICH,
+ * `attend-mpi-openmpi.so` or `attend-mpi-mpich.so` beside the program or library, or in
+ * LIBDIR/attend. The environment variable ATTEND_TRANSPORT names another plugin's file. *out is
+ * NULL where no launcher started the process. A missing plugin is ATT_UNSUPPORTED. Call it once,
+ * before anything else; close it when no run uses it any more. */
+ATT_API att_status att_transport_open(att_transport **out, att_error *err);
+ATT_API void att_transport_close(att_transport *transport);
+
 /* A training run: dataset, model, optimizer and how far the run is. */
 typedef struct att_training att_training;
 typedef struct att_training_options {
@@ -1590,6 +1639,7 @@ typedef struct att_training_options {
     const att_tensor *features;       /* captions: [images,cells,channels] or
                                          [images,height,width,channels]; copied */
     const att_tensor *valid_features; /* the same for `valid`; NULL: `features` */
+    att_transport *transport;         /* NULL: one process; must outlive the run */
 } att_training_options;
 /* Reads, generates or copies the dataset, builds the vocabularies and the model, and measures the
  * memory of the largest batch. The setting `resume` names the checkpoint of a run to resume: it
@@ -1638,6 +1688,10 @@ typedef struct att_training_progress {
     double seconds, seconds_left;      /* of this run; NaN where not known yet */
     const att_validation *last, *best; /* NULL before the first */
     bool improved;                     /* the last is the best */
+    int processes;                     /* that share the run, */
+    const char *host;                  /* and where this one runs; NULL where it is alone */
+    double sent_bytes, wait_seconds;   /* by this process to others, and for them */
+    double overlapped_bytes;           /* of sent_bytes, those sent during a backward pass */
 } att_training_progress;
 typedef bool att_training_callback(void *context, const att_training_progress *progress);
 

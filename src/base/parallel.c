@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/thread_pool.h"
@@ -23,6 +24,12 @@ int att_usable_cores(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+uint64_t att_usable_cores_hash(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? att_hash(&set, sizeof set) : 0;
 }
 
 att_status att_threads_parse(int *out, const char *requested, att_error *err)

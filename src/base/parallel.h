@@ -22,4 +22,7 @@ att_status att_threads_parse(int *out, const char *requested, att_error *err);
 /* The number of cores that this process may run on. */
 int att_usable_cores(void);
 
+/* A hash of the set of these cores. */
+uint64_t att_usable_cores_hash(void);
+
 #endif

@@ -13,6 +13,8 @@ typedef struct lm_batches {
     const int32_t *ids;  /* token ids of the text */
     int64_t targets;     /* tokens to predict: all but the first */
     int64_t rows;        /* of a full batch */
+    int64_t streams;     /* with carried state: of all groups */
+    int64_t rounds;      /* with carried state: chunks of a stream */
     int64_t offset;      /* without carried state: targets of a shorter first chunk, or 0 */
     int64_t chunk_count; /* without carried state: chunks of the epoch */
     int64_t *order;      /* [chunk_count] the chunks in the order of the epoch */
@@ -26,7 +28,7 @@ typedef struct lm_batches {
  * differ by at most one, the longer streams first. */
 static int64_t stream_of(const lm_batches *c, int64_t r, int64_t *begin)
 {
-    int64_t each = c->targets / c->rows, more = c->targets % c->rows;
+    int64_t each = c->targets / c->streams, more = c->targets % c->streams;
     *begin = r * each + att_min_i64(r, more);
     return each + (r < more);
 }
@@ -44,7 +46,8 @@ static void arrange(lm_batches *c, int64_t offset)
     c->offset = offset;
     if (c->options.carry_state) {
         int64_t begin, longest = stream_of(c, 0, &begin);
-        c->base.count = att_ceil_div_i64(longest, c->options.sequence_length);
+        c->rounds = att_ceil_div_i64(longest, c->options.sequence_length);
+        c->base.count = c->rounds * c->options.groups;
         return;
     }
     c->chunk_count =
@@ -88,9 +91,18 @@ static int64_t row_of(const lm_batches *c, int64_t index, int64_t r, int64_t *be
         int64_t i = index * c->rows + r;
         return i < c->chunk_count ? chunk_of(c, c->order[i], begin) : 0;
     }
-    int64_t length = stream_of(c, r, begin), done = index * c->options.sequence_length;
+    int64_t groups = c->options.groups, group = index % groups, round = index / groups;
+    int64_t first = group * c->streams / groups, past = (group + 1) * c->streams / groups;
+    if (first + r >= past)
+        return 0;
+    int64_t length = stream_of(c, first + r, begin);
+    int64_t done = round * c->options.sequence_length, end = done + c->options.sequence_length;
+    if (groups > 1) { /* equal chunks: no group runs out of text before another */
+        done = length * round / c->rounds;
+        end = length * (round + 1) / c->rounds;
+    }
     *begin += done;
-    return att_min_i64(c->options.sequence_length, length - done);
+    return att_min_i64(end, length) - done;
 }
 
 static void fill_row(lm_batches *c, int64_t r, int64_t begin, int64_t length, int64_t width)
@@ -116,14 +128,15 @@ static const att_batch *get(att_batches *base, int64_t index)
         fill_row(c, r, begin, length, width);
         used += length;
     }
-    base->current = (att_batch){ .rows = rows,
-                                 .target_length = width,
-                                 .target_in = c->target_in,
-                                 .target_out = c->target_out,
-                                 .target_lengths = c->lengths,
-                                 .pair_index = c->positions,
-                                 .continues_previous = c->options.carry_state && index > 0,
-                                 .target_tokens = used };
+    base->current =
+        (att_batch){ .rows = rows,
+                     .target_length = width,
+                     .target_in = c->target_in,
+                     .target_out = c->target_out,
+                     .target_lengths = c->lengths,
+                     .pair_index = c->positions,
+                     .continues_previous = c->options.carry_state && index >= c->options.groups,
+                     .target_tokens = used };
     return &base->current;
 }
 
@@ -143,14 +156,18 @@ static void free_lm_batches(att_batches *base)
 static const att_batches_methods methods = { free_lm_batches, start_epoch, start_sequential, get };
 
 /* As many rows as fit into a batch. Every stream starts from the initial state, so a short text
- * gets fewer streams, each of at least STREAM_CHUNKS chunks. */
+ * gets fewer streams, each of at least STREAM_CHUNKS chunks, but at least one for each group. */
 static void choose_rows(lm_batches *c)
 {
     enum { STREAM_CHUNKS = 16 };
-    c->options.sequence_length = att_min_i64(c->options.sequence_length, c->targets);
-    int64_t max_rows = att_max_i64(c->options.batch_tokens / c->options.sequence_length, 1);
-    int64_t min_tokens = c->options.sequence_length * (c->options.carry_state ? STREAM_CHUNKS : 1);
-    c->rows = att_min_i64(max_rows, att_max_i64(c->targets / min_tokens, 1));
+    int64_t groups = c->options.groups;
+    int64_t length = att_max_i64(c->options.sequence_length, groups > 1 ? 2 : 1);
+    c->options.sequence_length = length = att_min_i64(length, c->targets);
+    int64_t max_rows = att_max_i64(c->options.batch_tokens / length, 1);
+    int64_t min_tokens = length * (c->options.carry_state ? STREAM_CHUNKS : 1);
+    int64_t rows = att_max_i64(c->targets / min_tokens, groups);
+    c->streams = max_rows > rows / groups ? rows : max_rows * groups;
+    c->rows = att_ceil_div_i64(c->streams, groups);
     c->base.limits =
         (att_batch_limits){ .rows = c->rows,
                             .target_length = c->options.sequence_length,
@@ -168,6 +185,15 @@ att_status att_lm_batches_new(att_batches **out, const att_corpus *text,
                        .options = *options,
                        .ids = text->target.ids,
                        .targets = text->target.offsets[1] - 1 };
+    c->options.groups = att_max_i64(options->groups, 1);
+    if (c->targets < c->options.groups) {
+        long long targets = c->targets, groups = c->options.groups;
+        att_free(c);
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "accumulate %lld: expected at most one stream for each token of the text "
+                        "after its first, %lld",
+                        groups, targets);
+    }
     choose_rows(c);
     size_t cells = (size_t)c->base.limits.target_padded_tokens, rows = (size_t)c->rows;
     c->order = att_alloc((size_t)(c->targets / c->options.sequence_length) + 2, sizeof *c->order);

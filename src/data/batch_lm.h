@@ -10,7 +10,9 @@
  * With carry_state (RNNs, truncated BPTT) the text is cut into as many streams as a batch has rows.
  * Each batch takes the next chunk of every stream, and continues_previous says that the RNN state
  * of a row carries over from the batch before. Every epoch starts the streams from the initial
- * state.
+ * state. With several groups there are as many times more streams: batch i has the next chunk of
+ * group i mod groups, whose state carries over from batch i - groups. Every group has a chunk of
+ * every round, since chunks of a stream are then of nearly equal length.
  *
  * Otherwise chunks come in random order, and every epoch cuts the text at another offset. In
  * sequential order, they follow each other from the start of the text. */
@@ -19,9 +21,10 @@ typedef struct att_lm_batches_options {
     int64_t sequence_length;
     bool carry_state;
     uint64_t seed;
+    int64_t groups; /* of streams, with carry_state; 0: 1 */
 } att_lm_batches_options;
 
-/* Batches of a text, which must outlive them. */
+/* Batches of a text, which must outlive them. A text too short for the groups is refused. */
 att_status att_lm_batches_new(att_batches **out, const att_corpus *text,
                               const att_lm_batches_options *options, att_error *err);
 

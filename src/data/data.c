@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/quote.h"
 #include "settings/setting_specs.h"
+#include "data/batch_lm.h"
 #include "data/data_loaders.h"
 
 #include <string.h>
@@ -118,6 +119,21 @@ att_status att_data_batches(att_batches **out, const att_corpus *corpus,
 {
     return loaders[att_settings_model_type(settings)]->batches(out, corpus, settings, tokens, seed,
                                                                err);
+}
+
+att_status att_data_training_batches(att_batches **out, const att_corpus *corpus,
+                                     const att_settings *settings, att_error *err)
+{
+    if (att_settings_model_type(settings) != ATT_MODEL_LM ||
+        settings->architecture != ATT_ARCHITECTURE_RNN)
+        return att_data_batches(out, corpus, settings, settings->batch_tokens,
+                                (uint64_t)settings->seed, err);
+    const att_lm_batches_options options = { .batch_tokens = settings->batch_tokens,
+                                             .sequence_length = settings->sequence_length,
+                                             .carry_state = true,
+                                             .seed = (uint64_t)settings->seed,
+                                             .groups = settings->accumulate };
+    return att_lm_batches_new(out, corpus, &options, err);
 }
 
 att_status att_data_report(att_string *out, const att_data *data)

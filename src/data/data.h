@@ -58,6 +58,11 @@ att_status att_data_batches(att_batches **out, const att_corpus *corpus,
                             const att_settings *settings, int64_t tokens, uint64_t seed,
                             att_error *err);
 
+/* The batches of training: with the size and the seed of the settings. Those of a language model
+ * that carries its state are `accumulate` groups of streams (batch_lm.h). */
+att_status att_data_training_batches(att_batches **out, const att_corpus *corpus,
+                                     const att_settings *settings, att_error *err);
+
 /* Appends a report for the user: number of examples, vocabulary sizes, sequence lengths, unknown
  * tokens, skipped lines and why they were skipped. */
 att_status att_data_report(att_string *out, const att_data *data);

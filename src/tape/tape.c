@@ -21,6 +21,8 @@ struct att_tape {
     bool training;
     uint64_t seed, step;
     struct free_grad *free_grads; /* gradients of nodes whose backward is done */
+    void (*on_final)(void *context, int param); /* NULL: none */
+    void *final_context;
     int64_t unpacked_uses;
     att_error error; /* the first one */
 };
@@ -445,6 +447,13 @@ att_status att_tape_backward(att_tape *tape, att_node *loss, float scale, att_er
     return att_tape_run_backward(tape, err);
 }
 
+void att_tape_on_final_param(att_tape *tape, void (*on_final)(void *context, int param),
+                             void *context)
+{
+    tape->on_final = on_final;
+    tape->final_context = context;
+}
+
 att_status att_tape_run_backward(att_tape *tape, att_error *err)
 {
     for (att_node *node = tape->last; node && tape->error.status == ATT_OK; node = node->prev)
@@ -454,6 +463,9 @@ att_status att_tape_run_backward(att_tape *tape, att_error *err)
             att_progress_poll();
             if (att_progress_abandoned())
                 break;
+        } else if (node->param >= 0 && tape->on_final) {
+            /* the leaf was recorded before its first use: no node before it adds to its gradient */
+            tape->on_final(tape->final_context, node->param);
         }
     return att_tape_status(tape, err);
 }

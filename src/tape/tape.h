@@ -92,6 +92,11 @@ const att_node *att_tape_first_layer(const att_tape *tape);
  * per att_tape_begin(), because backward overwrites what forward saved. */
 att_status att_tape_backward(att_tape *tape, att_node *loss, float scale, att_error *err);
 
+/* Sets a function that backward calls with the index of each parameter in use when its gradient is
+ * final; NULL: none. It stays until it is set again. */
+void att_tape_on_final_param(att_tape *tape, void (*on_final)(void *context, int param),
+                             void *context);
+
 /* Fails the tape, for operations: "expected X, found Y". Returns NULL. */
 att_node *att_tape_fail(att_tape *tape, const char *op, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -92,7 +92,9 @@ static att_status measure(run_speed *out, const att_training *training, double b
                            .data = training->data,
                            .arranged_epoch = -1 };
     double seconds = fmin(fmax(PROBE_PART * budget, PROBE_LEAST), PROBE_MOST);
-    att_status status = att_training_build(&probe, err);
+    att_status status = att_exchange_new(&probe.exchange, NULL, err);
+    if (status == ATT_OK)
+        status = att_training_build(&probe, err);
     if (status == ATT_OK)
         status = time_steps(out, &probe, seconds, err);
     if (status == ATT_OK) {

@@ -29,7 +29,8 @@ static bool checkpoint_block_get(checkpoint_block *out, const att_training *trai
         if (index-- == 0) {
             snprintf(out->name, sizeof out->name, "%s",
                      att_optimizer_moment_name(&training->optimizer, i));
-            out->values = training->optimizer.moments[i];
+            out->values = training->whole_moments[i] ? training->whole_moments[i]
+                                                     : training->optimizer.moments[i];
             return true;
         }
     if (state->best_validation > 0 && index-- == 0) {
@@ -64,16 +65,27 @@ static att_status tensor_name(att_string *out, const char *block, const char *pa
 
 #define CARRIED_STATE ATT_TRAINING_PREFIX "rnn_state"
 
-static att_tensor view_carried_state(const att_carried_state *carried)
-{
-    const int64_t shape[] = { carried->rows, carried->width };
-    return att_tensor_view(carried->states, ATT_F32, 2, shape);
-}
-
 /* An epoch starts without a carried state. */
 static bool has_carried_state(const att_training *training)
 {
-    return training->carried_state.width > 0 && training->state.epoch_batches > 0;
+    return training->carried_states && training->state.epoch_batches > 0;
+}
+
+/* The states of all groups of streams, one after the other. */
+static att_status join_carried_states(att_tensor *out, const att_training *training, att_error *err)
+{
+    const att_carried_state *groups = training->carried_states;
+    int64_t shape[] = { 0, groups[0].width };
+    for (int64_t g = 0; g < training->settings->accumulate; g++)
+        shape[0] += groups[g].rows;
+    ATT_TRY(att_tensor_new(out, ATT_F32, 2, shape, err));
+    float *to = out->data;
+    for (int64_t g = 0; g < training->settings->accumulate; g++) {
+        size_t count = (size_t)(groups[g].rows * groups[g].width);
+        memcpy(to, groups[g].states, count * sizeof *to);
+        to += count;
+    }
+    return ATT_OK;
 }
 
 static att_status add_carried_state(att_bundle *bundle, const att_training *training,
@@ -81,34 +93,56 @@ static att_status add_carried_state(att_bundle *bundle, const att_training *trai
 {
     if (!has_carried_state(training))
         return ATT_OK;
-    att_tensor view = view_carried_state(&training->carried_state);
-    return att_bundle_take(bundle, CARRIED_STATE, &view, err);
+    att_tensor joined;
+    ATT_TRY(join_carried_states(&joined, training, err));
+    att_status status = att_bundle_take(bundle, CARRIED_STATE, &joined, err);
+    if (status != ATT_OK)
+        att_tensor_free(&joined);
+    return status;
+}
+
+/* The rows of the last batches, which the next ones continue. */
+static int64_t set_carried_rows(att_training *training)
+{
+    int64_t groups = training->settings->accumulate, rows = 0;
+    for (int64_t g = 0; g < groups; g++) {
+        int64_t index = training->state.epoch_batches - groups + g;
+        training->carried_states[g].rows = att_batches_get(training->batches, index)->rows;
+        rows += training->carried_states[g].rows;
+    }
+    return rows;
 }
 
 static att_status load_carried_state(att_training *training, const att_bundle *bundle,
                                      const char *file, att_error *err)
 {
-    att_carried_state *carried = &training->carried_state;
     const att_tensor *found = att_bundle_get(bundle, CARRIED_STATE);
     if (!has_carried_state(training))
         return ATT_OK;
-    /* the rows of the last batch, which the next one continues */
-    int64_t rows = att_batches_get(training->batches, training->state.epoch_batches - 1)->rows;
+    if (training->state.epoch_batches % training->settings->accumulate != 0)
+        return att_fail(err, ATT_BAD_INPUT, file,
+                        "the training state: \"epoch_batch\" is %lld, expected a multiple of %lld",
+                        (long long)training->state.epoch_batches,
+                        (long long)training->settings->accumulate);
+    int64_t rows = set_carried_rows(training), width = training->carried_states[0].width;
     bool fits = found && found->dtype == ATT_F32 && found->rank == 2 && found->shape[0] == rows &&
-                found->shape[1] == carried->width;
+                found->shape[1] == width;
     if (!fits)
         return att_fail(err, ATT_BAD_INPUT, file,
                         "the tensor '" CARRIED_STATE "': expected shape [%lld, %lld], found %s",
-                        (long long)rows, (long long)carried->width, found ? "another" : "none");
-    carried->rows = rows;
-    memcpy(carried->states, found->data,
-           (size_t)(carried->rows * carried->width) * sizeof *carried->states);
-    for (int64_t i = 0; i < carried->rows * carried->width; i++)
-        if (!isfinite(carried->states[i]))
+                        (long long)rows, (long long)width, found ? "another" : "none");
+    const float *from = found->data;
+    for (int64_t i = 0; i < rows * width; i++)
+        if (!isfinite(from[i]))
             return att_fail(err, ATT_BAD_INPUT, file,
                             "the tensor '" CARRIED_STATE "' holds %g at index %lld, expected "
                             "finite numbers",
-                            (double)carried->states[i], (long long)i);
+                            (double)from[i], (long long)i);
+    for (int64_t g = 0; g < training->settings->accumulate; g++) {
+        size_t count = (size_t)(training->carried_states[g].rows * width);
+        memcpy(training->carried_states[g].states, from, count * sizeof *from);
+        from += count;
+    }
     return ATT_OK;
 }
 
@@ -148,7 +182,7 @@ static att_status add_model(att_bundle *bundle, const att_training *training, do
     return status;
 }
 
-att_status att_checkpoint_save(const att_training *training, att_error *err)
+static att_status write_checkpoint(const att_training *training, att_error *err)
 {
     const att_params *params = &training->model->params;
     if (!isfinite(att_l2_norm(params->value, params->size, training->norm_sums)))
@@ -166,6 +200,16 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
         status = att_safetensors_save(bundle, training->checkpoint_path.data, err);
     att_bundle_free(bundle);
     return status;
+}
+
+/* Of several processes, process 0 writes. */
+att_status att_checkpoint_save(att_training *training, att_error *err)
+{
+    att_group *group = &training->exchange.group;
+    ATT_TRY(att_training_gather(training, err));
+    att_status status = group->rank == 0 ? write_checkpoint(training, err) : ATT_OK;
+    att_training_free_moments(training);
+    return att_group_agree(group, status, err);
 }
 
 /* Temporarily replaces the parameter block of the model by `values`. */
@@ -281,6 +325,13 @@ att_status att_checkpoint_load(att_training *training, const att_bundle *bundle,
     att_training_state_free(&training->state);
     training->state = state;
     ATT_TRY(att_model_load_values(training->model, bundle, name, err));
+    if (training->exchange.group.count > 1)
+        ATT_TRY(att_training_alloc_moments(training, err));
     ATT_TRY(load_blocks(training, bundle, name, err));
+    for (int i = 0; i < ATT_MAX_MOMENTS && training->whole_moments[i]; i++)
+        memcpy(training->optimizer.moments[i],
+               training->whole_moments[i] + training->exchange.slice.begin,
+               training->optimizer.size * sizeof(float));
+    att_training_free_moments(training);
     return load_carried_state(training, bundle, name, err);
 }

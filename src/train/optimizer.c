@@ -120,7 +120,7 @@ att_status att_optimizer_new(att_optimizer *out, att_optimizer_kind kind, size_t
 {
     *out = (att_optimizer){ .spec = &optimizers[kind], .size = size };
     for (int i = 0; i < ATT_MAX_MOMENTS && optimizers[kind].moments[i]; i++) {
-        out->moments[i] = att_alloc_zero(size, sizeof *out->moments[i]);
+        out->moments[i] = att_alloc_zero(size > 0 ? size : 1, sizeof *out->moments[i]);
         if (!out->moments[i])
             return att_fail_memory(err);
     }
@@ -192,10 +192,15 @@ static void add_squares(void *context, int64_t begin, int64_t end)
     all->sums[begin / ATT_NORM_BLOCK] = sum;
 }
 
-double att_l2_norm(const float *block, size_t size, double *sums)
+void att_squares(double *sums, const float *block, size_t size)
 {
     norm_job all = { block, sums };
     att_parallel_for((int64_t)size, ATT_NORM_BLOCK, add_squares, &all);
+}
+
+double att_l2_norm(const float *block, size_t size, double *sums)
+{
+    att_squares(sums, block, size);
     double sum = 0;
     for (size_t i = 0; i * ATT_NORM_BLOCK < size; i++)
         sum += sums[i];

@@ -32,10 +32,13 @@ typedef struct att_optimizer_step_options {
 void att_optimizer_step(att_optimizer *optimizer, const att_settings *settings, float *value,
                         const float *grad, const att_optimizer_step_options *step);
 
-/* The L2 norm of a block in double precision. Squares are summed in blocks of a fixed size, and
- * these sums in order, so the result depends neither on threads nor on the instruction set. It is
- * finite if and only if every element is. */
+/* The squares of `block` [size], summed in blocks of ATT_NORM_BLOCK; these sums do not depend on
+ * threads or the instruction set. */
 enum { ATT_NORM_BLOCK = 1 << 15 };
+void att_squares(double *sums /* [size / ATT_NORM_BLOCK + 1] */, const float *block, size_t size);
+
+/* The L2 norm of a block in double precision: these sums, added in order. It is finite if and only
+ * if every element is. */
 double att_l2_norm(const float *block, size_t size, double *sums /* [size / ATT_NORM_BLOCK + 1] */);
 
 #endif

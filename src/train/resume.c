@@ -15,8 +15,9 @@ static const char *const fixed_groups[] = { "task",   "synthetic",   "tokens", "
                                             "rnn",    "transformer", "cnn",    "classifier",
                                             "images", "tagger",      NULL };
 static const char *const fixed_keys[] = {
-    "valid-fraction", "columns",   "format",       "optimizer", "average-checkpoints",
-    "seed",           "data-seed", "batch-tokens", "step-plan", NULL
+    "valid-fraction",      "columns",   "format",    "optimizer",
+    "average-checkpoints", "seed",      "data-seed", "batch-tokens",
+    "accumulate",          "step-plan", NULL
 };
 
 static bool is_listed(const char *name, const char *const *names)

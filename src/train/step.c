@@ -1,18 +1,47 @@
-/* One training step: forward and backward over `accumulate` batches with teacher forcing or
- * scheduled sampling, all-reduce, gradient clipping, and the optimizer update. */
+/* One training step: forward and backward of up to `accumulate` micro-batches with teacher forcing
+ * or scheduled sampling, the sum of their gradients (gradient_tree.h), gradient clipping, and the
+ * optimizer update; shared by the processes of the run (exchange.h). */
 #include "train/training.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/random.h"
 
 #include <math.h>
 #include <string.h>
 
+/* ---- states carried from batch to batch */
+
+att_status att_training_new_states(att_training *training, att_error *err)
+{
+    const att_model *model = training->model;
+    int64_t rows = att_batches_limits(training->batches).rows;
+    int64_t groups = training->settings->accumulate;
+    if (!model->architecture->carried_state_size ||
+        model->architecture->carried_state_size(model) == 0)
+        return ATT_OK;
+    training->carried_states = att_alloc_zero((size_t)groups, sizeof *training->carried_states);
+    if (!training->carried_states)
+        return att_fail_memory(err);
+    for (int64_t g = 0; g < groups; g++)
+        ATT_TRY(att_carried_state_new(&training->carried_states[g], model, rows, err));
+    return ATT_OK;
+}
+
+void att_training_free_states(att_training *training)
+{
+    for (int64_t g = 0; training->carried_states && g < training->settings->accumulate; g++)
+        att_carried_state_free(&training->carried_states[g]);
+    att_free(training->carried_states);
+    training->carried_states = NULL;
+}
+
 /* Some rows start from the zero state, as generated text does. */
-static void reset_states(const att_training *training, att_carried_state *carried)
+static void reset_states(const att_training *training, int64_t batch, att_carried_state *carried)
 {
     const att_settings *settings = training->settings;
-    uint64_t stream = ATT_STREAM_LM_RESET + (uint64_t)training->state.batches;
+    uint64_t stream = ATT_STREAM_LM_RESET + (uint64_t)batch;
     for (int64_t row = 0; row < carried->rows; row++)
         if (att_random_double((uint64_t)settings->seed, stream, (uint64_t)row) <
             settings->state_reset)
@@ -20,12 +49,12 @@ static void reset_states(const att_training *training, att_carried_state *carrie
                    (size_t)carried->width * sizeof *carried->states);
 }
 
-/* Forward and backward of one batch; gradients are added to those of the parameters. `carried`,
- * unless NULL, is the RNN state at the start of the batch and is replaced by that at its end
- * (truncated BPTT). */
-static att_status forward_backward(att_training *training, const att_batch *batch, double sampling,
-                                   att_carried_state *carried, att_loss_result *result,
-                                   att_error *err)
+/* Forward and backward of one batch; gradients are added to those of the parameters. `number`
+ * counts the batches of the run from 0: it seeds dropout. `carried`, unless NULL, is the RNN state
+ * at the start of the batch and is replaced by that at its end (truncated BPTT). */
+static att_status forward_backward(att_training *training, const att_batch *batch, int64_t number,
+                                   double sampling, att_carried_state *carried,
+                                   att_loss_result *result, att_error *err)
 {
     const att_settings *settings = training->settings;
     att_tape *tape = training->tape;
@@ -33,7 +62,7 @@ static att_status forward_backward(att_training *training, const att_batch *batc
         .label_smoothing = (float)settings->label_smoothing,
         .scheduled_sampling = (float)sampling,
         .seed = (uint64_t)settings->seed,
-        .step = (uint64_t)training->state.batches,
+        .step = (uint64_t)number,
         .carried_state = carried,
     };
     att_tape_begin(tape, true, options.seed, options.step);
@@ -50,45 +79,58 @@ static void start_epoch(att_training *training)
     training->arranged_epoch = training->state.epoch;
 }
 
-/* The sums of a step. They are doubles because the all-reduce adds them too. */
-enum { SUM_LOSS, SUM_TOKENS, SUM_CORRECT, SUM_COUNT };
+/* Micro-batch `index` of the step. Micro-batches of a language model that carries its state are
+ * groups of streams, each with a state of its own. */
+static att_status add_micro_batch(att_training *training, int64_t index, bool is_last,
+                                  double sampling, att_error *err)
+{
+    const att_training_state *state = &training->state;
+    att_params *params = &training->model->params;
+    att_loss_result result = { 0 };
+    att_carried_state *carried = training->carried_states ? &training->carried_states[index] : NULL;
+    const att_batch *batch = att_batches_get(training->batches, state->epoch_batches + index);
+    if (carried)
+        reset_states(training, state->batches + index, carried);
+    ATT_TRY(att_gradient_tree_leaf(&training->tree, params, index, err));
+    att_exchange_begin_leaf(&training->exchange, is_last);
+    ATT_TRY(
+        forward_backward(training, batch, state->batches + index, sampling, carried, &result, err));
+    const double sums[ATT_SUM_COUNT] = { [ATT_SUM_LOSS] = result.loss,
+                                         [ATT_SUM_TOKENS] = (double)result.tokens,
+                                         [ATT_SUM_CORRECT] = (double)result.correct };
+    return att_exchange_end_leaf(&training->exchange, sums, err);
+}
 
-/* Adds the gradients of up to `accumulate` batches of this epoch. */
-static att_status accumulate_gradients(att_training *training, double sums[SUM_COUNT],
-                                       att_error *err)
+/* Sums the gradients of the next micro-batches of this epoch, up to `accumulate`. */
+static att_status sum_gradients(att_training *training, att_error *err)
 {
     att_training_state *state = &training->state;
+    att_params *params = &training->model->params;
+    att_range own;
     start_epoch(training);
     double sampling =
         att_schedule_sampling_probability(training->settings, &training->plan, state->step + 1);
-    int64_t count = att_batches_count(training->batches);
-    att_carried_state *carried =
-        training->carried_state.width > 0 ? &training->carried_state : NULL;
-    for (int64_t i = 0; i < training->settings->accumulate && state->epoch_batches < count; i++) {
-        att_loss_result result = { 0 };
-        const att_batch *batch = att_batches_get(training->batches, state->epoch_batches);
-        if (carried)
-            reset_states(training, carried);
-        ATT_TRY(forward_backward(training, batch, sampling, carried, &result, err));
-        sums[SUM_LOSS] += result.loss;
-        sums[SUM_TOKENS] += (double)result.tokens;
-        sums[SUM_CORRECT] += (double)result.correct;
-        state->epoch_batches++;
-        state->batches++;
-    }
-    if (state->epoch_batches >= count) {
+    int64_t left = att_batches_count(training->batches) - state->epoch_batches;
+    int64_t count = att_min_i64(training->settings->accumulate, left);
+    ATT_TRY(att_exchange_begin(&training->exchange, params, &training->tree, count, &own, err));
+    for (int64_t i = own.begin; i < own.end; i++)
+        ATT_TRY(add_micro_batch(training, i, i + 1 == own.end, sampling, err));
+    state->epoch_batches += count;
+    state->batches += count;
+    if (count == left) {
         state->epoch++;
         state->epoch_batches = 0;
     }
-    return ATT_OK;
+    return att_exchange_sum(&training->exchange, err);
 }
 
-/* Updates by the gradient of the mean loss per target token, clipped to the norm `clip-norm`. */
-static void update_params(att_training *training, double tokens, double norm)
+/* Updates the own slice by the gradient of the mean loss per target token, clipped to the norm
+ * `clip-norm`, and takes the other slices from their owners. */
+static att_status update_params(att_training *training, double tokens, double norm, att_error *err)
 {
     const att_settings *settings = training->settings;
     att_params *params = &training->model->params;
-    int64_t step = training->state.step + 1;
+    int64_t step = training->state.step + 1, begin = training->exchange.slice.begin;
     double clip =
         settings->clip_norm > 0 && norm > settings->clip_norm ? settings->clip_norm / norm : 1;
     att_optimizer_step_options options = {
@@ -98,39 +140,38 @@ static void update_params(att_training *training, double tokens, double norm)
         .gradient_scale = clip / tokens,
     };
     att_training_freeze_values(training, false);
-    att_optimizer_step(&training->optimizer, settings, params->value, params->grad, &options);
+    att_optimizer_step(&training->optimizer, settings, params->value + begin, params->grad + begin,
+                       &options);
     att_training_freeze_values(training, true);
+    ATT_TRY(att_exchange_slices(&training->exchange, params->value, err));
     att_params_mark_changed(params);
     training->state.step = step;
-}
-
-static void clear_gradients(att_params *params)
-{
-    memset(params->grad, 0, params->size * sizeof *params->grad);
+    return ATT_OK;
 }
 
 att_status att_training_step(att_training *training, double *norm, att_error *err)
 {
     att_training_state *state = &training->state;
-    att_params *params = &training->model->params;
-    double sums[SUM_COUNT] = { 0 };
-    clear_gradients(params);
-    ATT_TRY(accumulate_gradients(training, sums, err));
-    if (training->allreduce)
-        ATT_TRY(training->allreduce(training->allreduce_context, params->grad, params->size, sums,
-                                    SUM_COUNT, err));
+    att_step_totals totals;
+    ATT_TRY(sum_gradients(training, err));
     att_training_freeze_gradient(training);
-    *norm = att_l2_norm(params->grad, params->size, training->norm_sums) / sums[SUM_TOKENS];
-    if (!isfinite(*norm) || !isfinite(sums[SUM_LOSS]))
-        return att_fail(
-            err, ATT_BAD_INPUT, NULL,
-            "step %lld: the %s is NaN or infinite; try a lower learning-rate or clip-norm",
-            (long long)state->step + 1, isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
-    update_params(training, sums[SUM_TOKENS], *norm);
-    state->tokens += (int64_t)sums[SUM_TOKENS];
-    state->interval_loss += sums[SUM_LOSS];
-    state->interval_tokens += (int64_t)sums[SUM_TOKENS];
-    state->interval_correct += (int64_t)sums[SUM_CORRECT];
+    ATT_TRY(att_exchange_totals(&training->exchange, &totals, training->wants, err));
+    training->agreed = totals.flags;
+    const double *sums = totals.sums;
+    *norm = totals.norm / sums[ATT_SUM_TOKENS];
+    if (!isfinite(*norm) || !isfinite(sums[ATT_SUM_LOSS]))
+        return att_group_agree(
+            &training->exchange.group,
+            att_fail(err, ATT_BAD_INPUT, NULL,
+                     "step %lld: the %s is NaN or infinite; try a lower learning-rate or clip-norm",
+                     (long long)state->step + 1,
+                     isfinite(sums[ATT_SUM_LOSS]) ? "gradient" : "loss"),
+            err);
+    ATT_TRY(update_params(training, sums[ATT_SUM_TOKENS], *norm, err));
+    state->tokens += (int64_t)sums[ATT_SUM_TOKENS];
+    state->interval_loss += sums[ATT_SUM_LOSS];
+    state->interval_tokens += (int64_t)sums[ATT_SUM_TOKENS];
+    state->interval_correct += (int64_t)sums[ATT_SUM_CORRECT];
     return ATT_OK;
 }
 
@@ -148,8 +189,7 @@ att_status att_training_dry_run(att_training *training, att_error *err)
         }
     }
     const att_batch *batch = att_batches_get(training->batches, largest);
-    ATT_TRY(
-        forward_backward(training, batch, training->settings->scheduled_sampling, NULL, NULL, err));
-    clear_gradients(&training->model->params);
+    ATT_TRY(forward_backward(training, batch, training->state.batches,
+                             training->settings->scheduled_sampling, NULL, NULL, err));
     return ATT_OK;
 }

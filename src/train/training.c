@@ -140,28 +140,35 @@ static att_status make_model(att_training *training, att_error *err)
     ATT_TRY(att_training_freeze_new(training, err));
     ATT_TRY(att_params_alloc_grad(&training->model->params, err));
     ATT_TRY(att_tape_new_training(&training->tape, &training->model->params, err));
-    ATT_TRY(att_data_batches(&training->batches, &training->data.train, settings,
-                             settings->batch_tokens, (uint64_t)settings->seed, err));
-    return att_carried_state_new(&training->carried_state, training->model,
-                                 att_batches_limits(training->batches).rows, err);
+    ATT_TRY(att_data_training_batches(&training->batches, &training->data.train, settings, err));
+    return att_training_new_states(training, err);
 }
 
 static att_status alloc_blocks(att_training *training, att_error *err)
 {
     const att_settings *settings = training->settings;
     size_t size = training->model->params.size, average = (size_t)settings->average_checkpoints;
-    ATT_TRY(att_optimizer_new(&training->optimizer, (att_optimizer_kind)settings->optimizer, size,
+    att_group *group = &training->exchange.group;
+    att_range own = att_share(settings->accumulate, group->rank, group->count);
+    ATT_TRY(att_exchange_divide(&training->exchange, &training->model->params, err));
+    size_t slice = (size_t)(training->exchange.slice.end - training->exchange.slice.begin);
+    ATT_TRY(att_optimizer_new(&training->optimizer, (att_optimizer_kind)settings->optimizer, slice,
                               err));
+    if (group->count > 1)
+        att_tape_on_final_param(training->tape, att_exchange_on_final, &training->exchange);
     training->best_params = att_alloc_zero(size, sizeof *training->best_params);
     training->norm_sums = att_alloc(size / ATT_NORM_BLOCK + 1, sizeof *training->norm_sums);
     if (average > 0 && size <= SIZE_MAX / average)
         training->snapshots = att_alloc_zero(size * average, sizeof *training->snapshots);
     if (!training->best_params || !training->norm_sums || (average > 0 && !training->snapshots))
         return att_fail_memory(err);
-    size_t blocks = 3 + average; /* values, gradients, best */
+    ATT_TRY(att_gradient_tree_new(&training->tree, size, settings->accumulate, own.begin, own.end,
+                                  err));
+    /* values, gradients, best */
+    size_t floats = (3 + average + (size_t)training->tree.spare_count) * size;
     for (int i = 0; att_optimizer_moment_name(&training->optimizer, i); i++)
-        blocks++;
-    training->params_bytes = blocks * size * sizeof(float);
+        floats += slice;
+    training->params_bytes = floats * sizeof(float);
     return ATT_OK;
 }
 
@@ -196,11 +203,16 @@ static att_status init_training(att_training *training, const att_bundle *checkp
     ATT_TRY(att_settings_check(settings, err));
     ATT_TRY(att_settings_seconds(&seconds, settings, err));
     ATT_TRY(choose_paths(training, err));
-    ATT_TRY(att_file_check_output_path(training->model_path.data, err));
+    if (training->exchange.group.rank == 0)
+        ATT_TRY(att_file_check_output_path(training->model_path.data, err));
     ATT_TRY(check_outputs_differ(training, err));
     bool extend = !checkpoint && settings->init_vocab == ATT_INIT_VOCAB_EXTEND;
     ATT_TRY(load_data(training, from, extend, err));
     ATT_TRY(att_progress_step(1, err));
+    if (seconds > 0 && training->exchange.group.count > 1)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "time %s: a run of several processes cannot have a time budget; set steps",
+                        settings->time);
     if (seconds > 0)
         ATT_TRY(att_budget_choose(training, seconds, err));
     ATT_TRY(att_training_build(training, err));
@@ -265,7 +277,11 @@ att_status att_training_new(att_training **out, att_settings *settings,
     training->budget.start = att_clock_seconds();
     att_progress_scope scope;
     att_progress_begin(&scope, "preparing the training run", 3);
-    att_status status = open_training(training, &resolved, err);
+    att_status status = att_exchange_new(&training->exchange, resolved.transport, err);
+    if (status == ATT_OK) {
+        status = open_training(training, &resolved, err);
+        status = att_training_meet(training, status, err);
+    }
     status = att_progress_end(&scope, status, err);
     if (status == ATT_OK)
         *out = training;
@@ -285,7 +301,10 @@ void att_training_release(att_training *training)
     att_optimizer_free(&training->optimizer);
     att_batches_free(training->batches);
     training->batches = NULL;
-    att_carried_state_free(&training->carried_state);
+    att_training_free_states(training);
+    att_training_free_moments(training);
+    att_gradient_tree_free(&training->tree);
+    att_exchange_free(&training->exchange);
     att_tape_free(training->tape);
     training->tape = NULL;
     att_model_free(training->model);

@@ -8,13 +8,9 @@
 #include "model/model.h"
 #include "tape/tape.h"
 #include "data/data.h"
+#include "train/exchange.h"
 #include "train/optimizer.h"
 #include "train/training_state.h"
-
-/* Data-parallel training: called between the backward pass and the optimizer. Replaces `grad`
- * [size] and `sums` [count] in every process by the sums over all processes. */
-typedef att_status att_allreduce(void *context, float *grad, size_t size, double *sums, int count,
-                                 att_error *err);
 
 /* The time that a run has (setting `time`). Times are those of att_clock_seconds(). */
 typedef struct att_budget {
@@ -25,14 +21,25 @@ typedef struct att_budget {
     double next_check;
 } att_budget;
 
+/* What a process of a run can ask of all. */
+enum { ATT_WANTS_STOP = 1, ATT_WANTS_CANCEL = 2, ATT_WANTS_SAVE = 4 };
+
 struct att_training {
     att_settings *settings; /* borrowed */
     att_data data;
     att_model *model;
     att_batches *batches;
-    att_carried_state carried_state; /* RNN state between batches of a text (truncated BPTT) */
-    int64_t arranged_epoch;          /* epoch that `batches` was shuffled for; -1: none */
+    /* [accumulate] RNN state between batches of a text (truncated BPTT), one for each micro-batch
+     * of a step; NULL: the model carries none */
+    att_carried_state *carried_states;
+    int64_t arranged_epoch; /* epoch that `batches` was shuffled for; -1: none */
     att_tape *tape;
+    att_gradient_tree tree;
+    att_exchange exchange; /* with the other processes of the run; one process: with none */
+    unsigned wants;        /* ATT_WANTS_: what this process asks for */
+    unsigned agreed;       /* what some process asked for, by the last step or validation */
+    float
+        *whole_moments[ATT_MAX_MOMENTS]; /* of all slices, while a checkpoint is saved or loaded */
     att_optimizer optimizer;
     att_training_plan plan;
     att_budget budget;
@@ -47,8 +54,6 @@ struct att_training {
     att_string model_path, checkpoint_path; /* the best model; the checkpoint */
     att_file_lock output_lock; /* held while a run writes, and from att_training_save() on */
     bool keeps_files; /* save the best model after validations; not in att_training_advance() */
-    att_allreduce *allreduce; /* NULL: a single process */
-    void *allreduce_context;
 };
 
 /* ---- training.c */
@@ -57,6 +62,25 @@ struct att_training {
  * releases it again. */
 att_status att_training_build(att_training *training, att_error *err);
 void att_training_release(att_training *training);
+
+/* ---- together.c: runs of several processes */
+
+/* The first exchange: fails in all processes if `status` says so in one, or if they were started
+ * with different versions, settings, data or parameters. */
+att_status att_training_meet(att_training *training, att_status status, att_error *err);
+
+/* Gathers in process 0 what a checkpoint has of the others: moments, carried states. Process 0
+ * releases the moments with att_training_free_moments(). */
+att_status att_training_gather(att_training *training, att_error *err);
+att_status att_training_alloc_moments(att_training *training, att_error *err);
+void att_training_free_moments(att_training *training);
+
+/* Appends what the processes do, to the report. */
+att_status att_training_report_processes(att_string *out, const att_training *training);
+
+/* ---- step.c: the states that batches of a language model carry; sets carried_states */
+att_status att_training_new_states(att_training *training, att_error *err);
+void att_training_free_states(att_training *training);
 
 /* ---- init_from.c */
 
@@ -82,7 +106,7 @@ att_status att_budget_validation_done(att_training *training, double seconds, at
 /* ---- checkpoint.c */
 
 /* Writes the checkpoint. Refuses parameters that are NaN or infinite. */
-att_status att_checkpoint_save(const att_training *training, att_error *err);
+att_status att_checkpoint_save(att_training *training, att_error *err);
 
 /* Replaces the parameters, the moments, the best parameters, the snapshots and the state by those
  * of a checkpoint. */

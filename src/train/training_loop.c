@@ -93,6 +93,12 @@ static att_training_progress current_progress(const training_loop *at, att_train
         .last = att_training_state_last(state),
         .best = att_training_state_best(state),
         .improved = at->improved,
+        .processes = training->exchange.group.count,
+        .host =
+            training->exchange.group.count > 1 ? training->exchange.group.transport->host : NULL,
+        .overlapped_bytes = training->exchange.group.overlap_bytes,
+        .sent_bytes = training->exchange.group.sent_bytes,
+        .wait_seconds = training->exchange.group.wait_seconds,
     };
 }
 
@@ -117,6 +123,7 @@ static bool should_continue(void *context)
 static att_status save(training_loop *at, att_error *err)
 {
     ATT_TRY(att_checkpoint_save(at->training, err));
+    at->training->wants &= ~(unsigned)ATT_WANTS_SAVE;
     at->save_time = att_clock_seconds();
     return ATT_OK;
 }
@@ -155,15 +162,43 @@ static training_loop begin_loop(att_training *training, att_training_callback *o
                             .norm = NAN };
 }
 
+static bool is_save_due(const training_loop *at)
+{
+    return att_clock_seconds() - at->save_time >= at->training->settings->save_every;
+}
+
+/* One step or validation of several processes. What one of them was asked by its caller, it asks
+ * of all; process 0 says when to save. All do what the last step or validation agreed on. */
+static att_status advance_together(training_loop *at, att_error *err)
+{
+    att_training *training = at->training;
+    training->wants |= att_progress_cancelled() ? ATT_WANTS_CANCEL : 0;
+    training->wants |= training->exchange.group.rank == 0 && is_save_due(at) ? ATT_WANTS_SAVE : 0;
+    ATT_TRY(advance(at, err));
+    att_progress_step(training->state.step, NULL);
+    training->wants |= at->stopped ? ATT_WANTS_STOP : 0; /* the next step asks for it */
+    at->stopped = training->agreed & ATT_WANTS_STOP;
+    return training->agreed & ATT_WANTS_CANCEL
+               ? att_fail(err, ATT_CANCELLED, NULL, "cancelled by the caller of a process")
+               : ATT_OK;
+}
+
 /* Steps, validations and regular checkpoints, until the run is finished, stopped or cancelled. */
 static att_status run_to_end(training_loop *at, att_error *err)
 {
     att_training *training = at->training;
+    bool together = training->exchange.group.count > 1;
     att_status status = ATT_OK;
     while (status == ATT_OK && !at->stopped && !is_loop_over(training)) {
-        ATT_TRY(advance(at, err));
-        status = att_progress_step(training->state.step, err);
-        if (att_clock_seconds() - at->save_time >= training->settings->save_every)
+        if (together)
+            status = advance_together(at, err);
+        else
+            ATT_TRY(advance(at, err));
+        if (!together)
+            status = att_progress_step(training->state.step, err);
+        if (status != ATT_OK && status != ATT_CANCELLED)
+            return status;
+        if (together ? (training->agreed & ATT_WANTS_SAVE) != 0 : is_save_due(at))
             ATT_TRY(save(at, err));
     }
     att_error unused;
@@ -179,8 +214,11 @@ static att_status lock_outputs(att_training *training, att_error *err)
 {
     const char *model = training->model_path.data;
     const char *path = att_file_is_special(model) ? training->checkpoint_path.data : model;
-    return att_file_is_special(path) ? ATT_OK
-                                     : att_file_lock_take(&training->output_lock, path, err);
+    att_group *group = &training->exchange.group;
+    att_status status = group->rank > 0 || att_file_is_special(path)
+                            ? ATT_OK
+                            : att_file_lock_take(&training->output_lock, path, err);
+    return att_group_agree(group, status, err);
 }
 
 /* The first checkpoint is written before the first step: a path that cannot be written to is
@@ -194,7 +232,9 @@ att_status att_training_run(att_training *training, att_training_callback *on_ev
     bool was_locked = training->output_lock.held;
     ATT_TRY(lock_outputs(training, err));
     training->keeps_files = true;
-    att_file_remove_stale_temps(training->model_path.data);
+    training->wants = training->agreed = 0;
+    if (training->exchange.group.rank == 0)
+        att_file_remove_stale_temps(training->model_path.data);
     att_status status = save(&at, err);
     if (status == ATT_OK) {
         att_progress_scope scope;
@@ -215,6 +255,10 @@ static att_status run_slice(training_loop *at, int64_t steps, att_error *err)
     int64_t last = training->state.step + att_min_i64(steps, INT64_MAX - training->state.step);
     while (!at->stopped && !is_loop_over(training) &&
            (training->state.step < last || is_validation_due(training))) {
+        if (training->exchange.group.count > 1) {
+            ATT_TRY(advance_together(at, err));
+            continue;
+        }
         ATT_TRY(advance(at, err));
         ATT_TRY(att_progress_step(training->state.step, err));
     }
@@ -231,6 +275,7 @@ att_status att_training_advance(att_training *training, int64_t steps,
     if (training->state.averaged_checkpoints > 0)
         return ATT_OK;
     training->keeps_files = false;
+    training->wants = training->agreed = 0;
     att_progress_scope scope;
     att_progress_begin(&scope, "training", training->plan.total_steps);
     att_status status = run_slice(&at, steps, err);

@@ -75,6 +75,7 @@ static att_status report_run(att_string *out, const att_training *training)
     ATT_TRY(att_string_printf(out, "%-12s%" PRId64 " steps in %" PRId64 " epoch%s\n", "plan",
                               training->plan.total_steps, training->settings->epochs,
                               training->settings->epochs == 1 ? "" : "s"));
+    ATT_TRY(att_training_report_processes(out, training));
     if (state->step == 0)
         return ATT_OK;
     return att_string_printf(out, "%-12safter step %" PRId64 ", in epoch %" PRId64 "\n", "resumed",

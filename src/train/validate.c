@@ -150,13 +150,19 @@ static att_status bundle_best(att_bundle **out, att_training *training, att_erro
     return att_training_model_bundle(out, training, training->best_params, temperature, err);
 }
 
-att_status att_training_save_best(att_training *training, att_error *err)
+static att_status write_best(att_training *training, att_error *err)
 {
     att_bundle *bundle;
     ATT_TRY(bundle_best(&bundle, training, err));
     att_status status = att_safetensors_save(bundle, training->model_path.data, err);
     att_bundle_free(bundle);
     return status;
+}
+
+att_status att_training_save_best(att_training *training, att_error *err)
+{
+    att_group *group = &training->exchange.group;
+    return att_group_agree(group, group->rank == 0 ? write_best(training, err) : ATT_OK, err);
 }
 
 att_status att_training_model(att_model **out, att_training *training, att_error *err)
@@ -198,6 +204,25 @@ static att_status error_at_step(att_status status, const att_training_state *sta
                     (long long)state->step, inner.message);
 }
 
+/* Of several processes, all have evaluated all, or all stop. */
+static att_status agree_on_validation(att_training *training, att_status status, bool *stopped,
+                                      att_error *err)
+{
+    att_group *group = &training->exchange.group;
+    if (group->count == 1)
+        return status;
+    if (status == ATT_CANCELLED) {
+        training->wants |= ATT_WANTS_CANCEL;
+        *stopped = true;
+        status = ATT_OK;
+    }
+    ATT_TRY(att_group_agree(group, status, err));
+    training->agreed = training->wants | (*stopped ? ATT_WANTS_STOP : 0);
+    ATT_TRY(att_group_or(group, &training->agreed, err));
+    *stopped = training->agreed & (ATT_WANTS_STOP | ATT_WANTS_CANCEL);
+    return ATT_OK;
+}
+
 att_status att_training_validate(att_training *training, bool (*should_continue)(void *context),
                                  void *context, bool *done, bool *better, att_error *err)
 {
@@ -206,8 +231,9 @@ att_status att_training_validate(att_training *training, bool (*should_continue)
     const att_params *params = &training->model->params;
     att_validation validation;
     stop_request request = { should_continue, context, false };
-    ATT_TRY(error_at_step(
-        eval_params(training, &validation, continue_unless_stopped, &request, err), state, err));
+    att_status status = error_at_step(
+        eval_params(training, &validation, continue_unless_stopped, &request, err), state, err);
+    ATT_TRY(agree_on_validation(training, status, &request.stopped, err));
     *done = !request.stopped;
     if (request.stopped)
         return ATT_OK;
@@ -258,6 +284,7 @@ static att_status finish_average(att_training *training, float *mean, att_error 
     params->value = mean;
     att_params_mark_changed(params);
     att_status status = eval_params(training, &validation, NULL, NULL, err);
+    status = att_group_agree(&training->exchange.group, status, err);
     params->value = current;
     att_params_mark_changed(params);
     int64_t count = snapshot_count(training);

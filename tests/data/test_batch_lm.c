@@ -161,12 +161,55 @@ static void a_short_text_has_few_streams(void **state)
     att_batches_free(batches);
 }
 
+/* Groups of streams: every group has a batch in every round, with rows that continue its own. */
+static void groups_of_streams_continue_their_own_batches(void **state)
+{
+    (void)state;
+    numbered text;
+    att_batches *batches;
+    for (int64_t count = 12; count < 100; count += 7)
+        for (int64_t groups = 2; groups <= 5; groups++)
+            for (int64_t chunk = 1; chunk <= 8; chunk++) {
+                int64_t next[5][64] = { 0 };
+                const att_lm_batches_options how = { 16, chunk, true, 7, groups };
+                numbered_make(&text, count);
+                assert_int_equal(att_lm_batches_new(&batches, &text.corpus, &how, NULL), ATT_OK);
+                att_batches_start_epoch(batches, 1);
+                assert_each_once(batches, count);
+                assert_int_equal(att_batches_count(batches) % groups, 0);
+                for (int64_t i = 0; i < att_batches_count(batches); i++) {
+                    const att_batch *batch = att_batches_get(batches, i);
+                    assert_true(batch->rows > 0 && batch->rows <= att_batches_limits(batches).rows);
+                    assert_int_equal(batch->continues_previous, i >= groups);
+                    for (int64_t r = 0; r < batch->rows; r++) {
+                        if (i >= groups)
+                            assert_int_equal(batch->pair_index[r], next[i % groups][r]);
+                        next[i % groups][r] = batch->pair_index[r] + batch->target_lengths[r];
+                    }
+                }
+                att_batches_free(batches);
+            }
+}
+
+static void more_groups_than_tokens_are_refused(void **state)
+{
+    (void)state;
+    numbered text;
+    att_batches *batches;
+    att_error err = { 0 };
+    const att_lm_batches_options how = { 16, 8, true, 7, .groups = 5 };
+    numbered_make(&text, 5);
+    assert_int_equal(att_lm_batches_new(&batches, &text.corpus, &how, &err), ATT_BAD_INPUT);
+    assert_null(batches);
+    assert_non_null(strstr(err.message, "accumulate 5"));
+}
+
 static att_status make_chunks(void *context)
 {
     const att_corpus *text = context;
     att_batches *batches;
-    att_status status =
-        att_lm_batches_new(&batches, text, &(att_lm_batches_options){ 64, 8, true, 1 }, NULL);
+    att_status status = att_lm_batches_new(
+        &batches, text, &(att_lm_batches_options){ 64, 8, true, .seed = 1 }, NULL);
     assert_true(status == ATT_OK || !batches);
     att_batches_free(batches);
     return status;
@@ -187,6 +230,8 @@ int main(void)
         cmocka_unit_test(streams_continue_where_they_ended),
         cmocka_unit_test(chunks_are_cut_and_ordered_by_seed_and_epoch),
         cmocka_unit_test(a_short_text_has_few_streams),
+        cmocka_unit_test(groups_of_streams_continue_their_own_batches),
+        cmocka_unit_test(more_groups_than_tokens_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,13 +21,18 @@ const char train_details[] =
     "Tasks that generate their own data: reverse, copy and sort (strings); shapes (images with "
     "captions).\n"
     "\n"
-    "The best model is written to --out, a checkpoint next to it. Ctrl-C, SIGTERM or SIGHUP "
-    "saves a checkpoint and ends with exit code 4; --resume CHECKPOINT continues the run and gives "
+    "The best model is written to --out, a checkpoint next to it. Ctrl-C, SIGTERM, SIGHUP "
+    "or SIGUSR1 saves a checkpoint and ends with exit code 4; --resume CHECKPOINT continues the "
+    "run and gives "
     "the same bits as a run that was never stopped.\n"
     "\n"
     "--init-from MODEL fine-tunes a model. --time 30m picks the size and the schedule so that the "
     "run "
     "ends in time on this machine. --try N searches N settings around the defaults.\n"
+    "\n"
+    "mpirun -n 4 attend train TASK --accumulate 8 shares the micro-batches of each step among "
+    "processes, with Open MPI or MPICH; the model has the same bits at any number of processes "
+    "(docs/scaling.md).\n"
     "\n"
     "A --config file has one `key = value` line per option, without the dashes. Options on the "
     "command line take precedence. --no-NAME turns off an option that is on by default.\n"
@@ -133,17 +138,39 @@ static att_status run(att_training *training, train_progress *show, bool *finish
         *err = show->err;
         status = show->status;
     }
-    if (status == ATT_OK)
+    if (status == ATT_OK && !show->silent)
         train_progress_end(show, training, *finished, output_seconds() - start);
     else if (show->line_open)
         putchar('\n');
     return status == ATT_OK ? output_flush(err) : status;
 }
 
+/* Creates the run and makes it. Of several processes, only the first prints and logs. */
+static att_status train_with(const train_request *request, att_transport *transport,
+                             train_progress *show, bool *finished, att_error *err)
+{
+    att_training_options options = ATT_INIT(att_training_options);
+    att_training *training = NULL;
+    options.transport = transport;
+    att_status status = att_training_new(&training, request->settings, &options, err);
+    if (status == ATT_CANCELLED) /* nothing to save yet */
+        signals_raise();
+    if (status == ATT_OK)
+        show->model_type = att_training_model_type(training);
+    if (status == ATT_OK && !show->silent)
+        status = open_log(show, request->settings, err);
+    if (status == ATT_OK)
+        status = run(training, show, finished, err);
+    if (show->log && fclose(show->log) != 0 && status == ATT_OK)
+        status = error_system(err, show->log_name, "write", errno);
+    att_training_free(training);
+    return status;
+}
+
 static exit_code train(const train_request *request)
 {
     att_error err = { 0 };
-    att_training *training = NULL;
+    att_transport *transport = NULL;
     bool finished = false;
     train_progress show = { .live = isatty(STDOUT_FILENO) && !request->quiet,
                             .quiet = request->quiet,
@@ -153,27 +180,21 @@ static exit_code train(const train_request *request)
         any_given(&show.has_budget, request->settings, (const char *const[]){ "time", NULL }, &err);
     if (status == ATT_OK)
         status = has_tries(&tries, request->settings, &err);
+    if (status == ATT_OK)
+        status = att_transport_open(&transport, &err);
     if (status != ATT_OK)
         return report(status, &err);
     signals_catch();
     att_callback_set(on_callback, NULL);
+    if (tries && transport)
+        return train_end(transport, train_refuse_search(transport, &err), &err, false);
     if (tries)
         return train_search(request);
-    status = att_training_new(&training, request->settings, NULL, &err);
-    if (status == ATT_CANCELLED) /* nothing to save yet */
-        signals_raise();
-    if (status == ATT_OK)
-        show.model_type = att_training_model_type(training);
-    if (status == ATT_OK)
-        status = open_log(&show, request->settings, &err);
-    if (status == ATT_OK)
-        status = run(training, &show, &finished, &err);
-    if (show.log && fclose(show.log) != 0 && status == ATT_OK)
-        status = error_system(&err, show.log_name, "write", errno);
-    att_training_free(training);
-    if (status != ATT_OK)
-        return report(status, &err);
-    return finished ? EXIT_DONE : EXIT_STOPPED;
+    show.silent = transport && transport->rank > 0;
+    show.quiet |= show.silent;
+    show.live &= !show.silent;
+    status = train_with(request, transport, &show, &finished, &err);
+    return train_end(transport, status, &err, finished);
 }
 
 /* ---- the command line */

@@ -139,6 +139,9 @@ exit_code options_check_model_type(const struct verb *verb, att_model_type type,
  * where they are known, and returns the exit code for it. */
 exit_code report(att_status status, const att_error *err);
 
+/* The exit code alone. */
+exit_code report_code(att_status status);
+
 /* Reports a mistake in the command line, and which help to read. `verb` may be NULL. */
 exit_code report_usage(const struct verb *verb, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static exit_code exit_code_of(att_status status)
+exit_code report_code(att_status status)
 {
     static const exit_code codes[] = {
         [ATT_OK] = EXIT_DONE,
@@ -30,7 +30,7 @@ exit_code report(att_status status, const att_error *err)
     terminal_printf(stderr, ": %s\n", err->message[0] ? err->message : att_status_name(status));
     if (err->excerpt[0])
         terminal_printf(stderr, "%s\n", err->excerpt);
-    return exit_code_of(status);
+    return report_code(status);
 }
 
 exit_code report_usage(const struct verb *verb, const char *format, ...)

@@ -1,5 +1,5 @@
-/* Recording of SIGINT, SIGTERM and SIGHUP; see signals.h for the contract. The handler only stores
- * the number: anything more is not safe inside a signal handler. */
+/* Recording of SIGINT, SIGTERM, SIGUSR1 and SIGHUP; see signals.h for the contract. The handler
+ * only stores the number: anything more is not safe inside a signal handler. */
 #include "signals.h"
 
 #include <signal.h>
@@ -29,6 +29,7 @@ void signals_catch(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
     catch_hangup(action);
 }
 

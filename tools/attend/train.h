@@ -18,6 +18,7 @@ typedef struct train_progress {
     att_model_type model_type;
     bool live;       /* standard output is a terminal: one line changes between validations */
     bool quiet;      /* print only the final result */
+    bool silent;     /* print nothing: process 0 of the run does */
     bool has_budget; /* --time: say what more of it would bring */
     FILE *log;       /* JSON lines of --log, or NULL */
     const char *log_name;
@@ -39,6 +40,14 @@ enum { DURATION_SIZE = 32 };
 const char *train_metric_headers(att_model_type type);
 void train_print_metrics(att_model_type type, const att_validation *row);
 const char *train_duration(char out[DURATION_SIZE], double seconds);
+
+/* A run of several processes (train_processes.c): closes the transport, if any, reports a failure
+ * once, and returns the exit code. A process that failed alone ends the others. */
+exit_code train_end(att_transport *transport, att_status status, const att_error *err,
+                    bool finished);
+
+/* Refuses --try in a run of several processes. */
+att_status train_refuse_search(att_transport *transport, att_error *err);
 
 /* attend train --try (train_search.c). */
 exit_code train_search(const train_request *request);

@@ -33,6 +33,16 @@ static void log_real(FILE *log, const char *key, double value)
         fprintf(log, ",\"%s\":null", key);
 }
 
+/* A host's name has no characters that JSON would escape but these. */
+static void log_string(FILE *log, const char *key, const char *value)
+{
+    fprintf(log, ",\"%s\":\"", key);
+    for (; *value; value++)
+        if ((unsigned char)*value >= ' ' && *value != '"' && *value != '\\')
+            putc(*value, log);
+    putc('"', log);
+}
+
 static void seq2seq_columns(const att_validation *row)
 {
     printf(" %6.2f %% %6.2f %%", 100 * row->exact_match, 100 * row->token_error_rate);
@@ -183,6 +193,13 @@ static void log_event(train_progress *show, const att_training_progress *at)
     log_real(log, "gradient_norm", at->gradient_norm);
     log_real(log, metrics_of_type[show->model_type].speed_key, at->tokens_per_second);
     log_real(log, "seconds", at->seconds);
+    if (at->processes > 1) {
+        fprintf(log, ",\"processes\":%d,\"rank\":0", at->processes);
+        log_string(log, "host", at->host);
+        log_real(log, "sent_bytes", at->sent_bytes);
+        log_real(log, "overlapped_bytes", at->overlapped_bytes);
+        log_real(log, "wait_seconds", at->wait_seconds);
+    }
     fputs("}\n", log);
     if (fflush(log) != 0)
         log_failed(show);

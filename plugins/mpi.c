@@ -1,0 +1,190 @@
+/* The transport of MPI (attend.h, "Training over several processes"): compiled once with each
+ * mpicc. It uses nothing of libattend but its header, and only point-to-point messages: the order
+ * in which MPI_Reduce adds is not specified. */
+#include "attend.h"
+
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+__attribute__((visibility("default"))) att_transport_plugin attend_transport;
+
+typedef struct link {
+    MPI_Request *requests; /* [capacity]; MPI_REQUEST_NULL: free */
+    int64_t capacity, next;
+    char host[MPI_MAX_PROCESSOR_NAME];
+} link_state;
+
+static link_state the_link;
+
+static att_status fail(att_error *err, const char *what, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (!err)
+        return ATT_SYSTEM;
+    MPI_Error_string(code, text, &length);
+    *err = (att_error){ .status = ATT_SYSTEM };
+    snprintf(err->message, sizeof err->message, "MPI: %s failed: %.500s", what, text);
+    return ATT_SYSTEM;
+}
+
+/* A free place for a request; -1: no memory. */
+static int64_t take_request(link_state *link)
+{
+    for (int64_t i = 0; i < link->capacity; i++) {
+        int64_t at = (link->next + i) % link->capacity;
+        if (link->requests[at] == MPI_REQUEST_NULL) {
+            link->next = at + 1;
+            return at;
+        }
+    }
+    int64_t old = link->capacity, bigger = old ? 2 * old : 256;
+    MPI_Request *moved = realloc(link->requests, (size_t)bigger * sizeof *moved);
+    if (!moved)
+        return -1;
+    for (int64_t i = old; i < bigger; i++)
+        moved[i] = MPI_REQUEST_NULL;
+    link->requests = moved;
+    link->capacity = bigger;
+    link->next = old + 1;
+    return old;
+}
+
+/* MPI counts in int. */
+enum { MAX_BYTES = 1 << 30 };
+
+static att_status check_size(size_t bytes, int64_t request, att_error *err)
+{
+    if (bytes <= MAX_BYTES && request >= 0)
+        return ATT_OK;
+    if (err) {
+        *err = (att_error){ .status = request < 0 ? ATT_NO_MEMORY : ATT_UNSUPPORTED };
+        snprintf(err->message, sizeof err->message, "%s",
+                 request < 0 ? "out of memory" : "MPI: a message is longer than 1 GiB");
+    }
+    return request < 0 ? ATT_NO_MEMORY : ATT_UNSUPPORTED;
+}
+
+static att_status start_send(void *context, int to, int tag, const void *data, size_t bytes,
+                             int64_t *request, att_error *err)
+{
+    link_state *link = context;
+    *request = take_request(link);
+    att_status status = check_size(bytes, *request, err);
+    if (status != ATT_OK)
+        return status;
+    int code =
+        MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &link->requests[*request]);
+    return code == MPI_SUCCESS ? ATT_OK : fail(err, "sending", code);
+}
+
+static att_status start_receive(void *context, int from, int tag, void *data, size_t bytes,
+                                int64_t *request, att_error *err)
+{
+    link_state *link = context;
+    *request = take_request(link);
+    att_status status = check_size(bytes, *request, err);
+    if (status != ATT_OK)
+        return status;
+    int code =
+        MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, &link->requests[*request]);
+    return code == MPI_SUCCESS ? ATT_OK : fail(err, "receiving", code);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Looks at every request once; *left becomes the number of those that are not complete. */
+static att_status test_all(link_state *link, int64_t *requests, size_t count, size_t *left,
+                           att_error *err)
+{
+    *left = 0;
+    for (size_t i = 0; i < count; i++) {
+        int done = 1;
+        if (requests[i] < 0)
+            continue;
+        int code = MPI_Test(&link->requests[requests[i]], &done, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS)
+            return fail(err, "a message", code);
+        if (done)
+            requests[i] = -1;
+        else
+            ++*left;
+    }
+    return ATT_OK;
+}
+
+/* Polls, at first without a pause: short messages take microseconds. Then it leaves the core to
+ * others: there may be more processes than cores. */
+static att_status wait_all(void *context, int64_t *requests, size_t count, double seconds,
+                           att_error *err)
+{
+    size_t left;
+    double start = 0;
+    for (int64_t looks = 0;; looks++) {
+        att_status status = test_all(context, requests, count, &left, err);
+        if (status != ATT_OK || left == 0 || seconds <= 0)
+            return status;
+        if (looks == 0)
+            start = now();
+        else if (now() - start >= seconds)
+            return ATT_OK;
+        if (looks >= 200)
+            nanosleep(&(struct timespec){ .tv_nsec = looks < 2000 ? 20000 : 200000 }, NULL);
+        else if (looks >= 20)
+            sched_yield();
+    }
+}
+
+static void end_all(void *context, int exit_code)
+{
+    (void)context;
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+}
+
+static void close_link(void *context)
+{
+    link_state *link = context;
+    free(link->requests);
+    *link = (link_state){ 0 };
+    MPI_Finalize();
+}
+
+/* Messages are started and tested by one thread; the library's others compute. */
+att_status attend_transport(att_transport *out, const char *version, att_error *err)
+{
+    int ready = 0, provided, length = 0;
+    if (strcmp(version, ATT_VERSION) != 0 || out->size != sizeof *out) {
+        if (err) {
+            *err = (att_error){ .status = ATT_BAD_INPUT };
+            snprintf(err->message, sizeof err->message,
+                     "the MPI plugin is of version %s, expected %.16s", ATT_VERSION, version);
+        }
+        return ATT_BAD_INPUT;
+    }
+    MPI_Initialized(&ready);
+    int code = ready ? MPI_SUCCESS : MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    if (code != MPI_SUCCESS)
+        return fail(err, "MPI_Init", code);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Get_processor_name(the_link.host, &length);
+    *out = (att_transport){ .size = sizeof *out,
+                            .context = &the_link,
+                            .host = the_link.host,
+                            .send = start_send,
+                            .receive = start_receive,
+                            .wait = wait_all,
+                            .abort = end_all,
+                            .close = close_link };
+    MPI_Comm_rank(MPI_COMM_WORLD, &out->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &out->ranks);
+    return ATT_OK;
+}

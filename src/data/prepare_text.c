@@ -24,7 +24,9 @@ static bool is_letter_or_digit(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Pieces of BPE and words end where the kind of character changes (pretokenizer.h): after a line
+/* Bytes may be cut anywhere, but characters, which are counted too, may not.
+ *
+ * Pieces of BPE and words end where the kind of character changes (pretokenizer.h): after a line
  * end that a letter, a digit or a space follows, and before a space that follows a letter or a
  * digit. Both are borders of grapheme clusters and of composition (NFC) too, and so is the place
  * after any line end. */
@@ -35,7 +37,7 @@ static bool can_cut(const char *text, size_t length, size_t at, att_tokenizer_ki
         return true;
     if (text[at - 1] != '\n')
         return false;
-    if (kind == ATT_TOKENIZER_CHAR || kind == ATT_TOKENIZER_CODEPOINT)
+    if (kind != ATT_TOKENIZER_WORD && kind != ATT_TOKENIZER_BPE)
         return ((unsigned char)text[at] & 0xC0) != 0x80;
     return att_utf8_decode(&next, text + at, length - at) > 0 &&
            (next == ' ' || (next < 0x80 && is_letter_or_digit((char)next)) ||
@@ -46,8 +48,6 @@ static bool can_cut(const char *text, size_t length, size_t at, att_tokenizer_ki
 static size_t find_cut(const char *text, size_t length, att_tokenizer_kind kind)
 {
     enum { MAX_CHARACTER = 4 }; /* the character behind the cut must be complete */
-    if (kind == ATT_TOKENIZER_BYTE)
-        return length;
     for (size_t at = length > MAX_CHARACTER ? length - MAX_CHARACTER : 0; at > 0; at--)
         if (can_cut(text, length, at, kind))
             return at;
@@ -59,6 +59,7 @@ static size_t find_cut(const char *text, size_t length, att_tokenizer_kind kind)
 typedef struct text_range {
     att_text_stream *from;
     att_tokenizer_kind kind;
+    bool is_raw;                        /* it may be cut anywhere: nothing is encoded */
     int64_t left;                       /* bytes that are still to be read; -1: to the end */
     att_string bytes;                   /* the part, and what follows it */
     size_t used;                        /* the length of the part */
@@ -91,11 +92,15 @@ static att_status next_part(text_range *range, bool *found, att_error *err)
         size_t got = range->bytes.length - before;
         range->left -= range->left >= 0 ? (int64_t)got : 0;
         bool at_end = range->left == 0 || got < size;
-        range->used = at_end ? range->bytes.length
-                             : find_cut(range->bytes.data, range->bytes.length, range->kind);
+        range->used = at_end || range->is_raw
+                          ? range->bytes.length
+                          : find_cut(range->bytes.data, range->bytes.length, range->kind);
         if (at_end)
             break;
-        if (range->used == 0 && range->bytes.length > MAX_PART)
+        bool is_huge = range->used == 0 && range->bytes.length > MAX_PART;
+        if (is_huge && range->kind == ATT_TOKENIZER_BYTE)
+            range->used = range->bytes.length;
+        else if (is_huge)
             return att_fail_at(err, ATT_BAD_INPUT, att_text_stream_name(range->from),
                                (int)range->lines_before + 1, 0, NULL,
                                "has no white space to cut it at in %zu bytes", range->bytes.length);
@@ -109,16 +114,14 @@ static att_status next_part(text_range *range, bool *found, att_error *err)
 static att_status start_range(text_range *range, const att_prepare_corpus *from, int64_t begin,
                               int64_t length, att_tokenizer_kind kind, att_error *err)
 {
-    *range = (text_range){ .from = from->source, .kind = kind };
+    *range = (text_range){ .from = from->source, .kind = kind, .is_raw = true };
     ATT_TRY(att_text_stream_rewind(from->source, err));
     begin += from->has_bom ? (int64_t)strlen(UTF8_BOM) : 0;
     range->left = begin;
-    for (bool found = begin > 0; found;) { /* what is skipped needs no borders of tokens */
-        range->kind = ATT_TOKENIZER_BYTE;
+    for (bool found = begin > 0; found;)
         ATT_TRY(next_part(range, &found, err));
-    }
     end_part(range);
-    range->kind = kind;
+    range->is_raw = false;
     range->left = length;
     return ATT_OK;
 }
@@ -129,7 +132,7 @@ static att_status start_range(text_range *range, const att_prepare_corpus *from,
 static att_status measure_text(int64_t *length, att_prepare_corpus *from, att_tokenizer_kind kind,
                                att_error *err)
 {
-    text_range range = { .from = from->source, .kind = ATT_TOKENIZER_BYTE, .left = -1 };
+    text_range range = { .from = from->source, .is_raw = true, .left = -1 };
     bool found = true;
     att_status status = att_text_stream_rewind(from->source, err);
     for (*length = 0; status == ATT_OK;) {

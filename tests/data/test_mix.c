@@ -47,7 +47,8 @@ static void permutations_differ_by_seed_and_stream(void **state)
 static void the_order_is_fixed(void **state)
 {
     (void)state;
-    static const int64_t first[] = { 2025621434, 2823236280, 2176169767, 2976767284, 2758633608, 508911253, 552892638, 294168744 };
+    static const int64_t first[] = { 2025621434, 2823236280, 2176169767, 2976767284,
+                                     2758633608, 508911253,  552892638,  294168744 };
     for (int64_t i = 0; i < 8; i++)
         assert_int_equal(att_permutation_at(42, UINT64_C(1) << 45, INT64_C(3000000000), i),
                          first[i]);

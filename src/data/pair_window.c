@@ -60,7 +60,7 @@ static void choose_windows(att_pair_windows *w, const att_window_size *size)
     w->block_pairs = size->block_pairs;
     w->blocks = att_ceil_div_i64(corpus->pairs, size->block_pairs);
     w->window_blocks =
-        att_clamp_i64(size->window_tokens / (mean * size->block_pairs), 1, size->window_blocks);
+        att_clamp_i64(size->window_tokens / mean / size->block_pairs, 1, size->window_blocks);
     w->windows = att_ceil_div_i64(w->blocks, w->window_blocks);
 }
 
@@ -111,15 +111,35 @@ static const att_sequences *sequences(const att_pair_windows *w, bool target)
     return target ? &w->loaded.target : &w->loaded.source;
 }
 
-static void add_item(att_pair_windows *w, int64_t pair, int64_t slot)
+/* A token file states the lengths by which memory was allocated: a pair that is shorter or longer
+ * must not pass. */
+static att_status check_lengths(const att_pair_windows *w, int64_t pair, int64_t source,
+                                int64_t target, att_error *err)
+{
+    const att_corpus *corpus = w->corpus;
+    int64_t longer = att_max_i64(source, target + !corpus->has_labels);
+    if (source >= 1 && source <= corpus->stats.source.max_length && target >= 1 &&
+        target <= corpus->stats.target.max_length && longer >= corpus->stored->shortest)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, corpus->stored->file->name,
+                    "pair %lld of the epoch has %lld source and %lld target tokens, which "
+                    "contradicts the lengths in the metadata",
+                    (long long)pair + 1, (long long)source, (long long)target);
+}
+
+static att_status add_item(att_pair_windows *w, int64_t pair, int64_t slot, att_error *err)
 {
     int64_t source = att_sequences_length(sequences(w, false), slot);
-    int64_t target = att_sequences_length(sequences(w, true), slot) + !w->corpus->has_labels;
+    int64_t target = att_sequences_length(sequences(w, true), slot);
+    if (w->corpus->stored)
+        ATT_TRY(check_lengths(w, pair, source, target, err));
+    target += !w->corpus->has_labels;
     w->items[w->pairs++] = (att_window_item){ .max_length = att_max_i64(source, target),
                                               .min_length = att_min_i64(source, target),
                                               .original_position = w->pairs,
                                               .pair = pair,
                                               .slot = slot };
+    return ATT_OK;
 }
 
 static att_status list_items(att_pair_windows *w, int64_t window, bool with_ids, att_error *err)
@@ -141,7 +161,7 @@ static att_status list_items(att_pair_windows *w, int64_t window, bool with_ids,
             ATT_TRY(att_progress_check(err));
         }
         for (int64_t i = 0; i < count; i++)
-            add_item(w, pair + i, w->corpus->stored ? slot + i : pair + i);
+            ATT_TRY(add_item(w, pair + i, w->corpus->stored ? slot + i : pair + i, err));
     }
     return ATT_OK;
 }

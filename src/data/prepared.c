@@ -94,6 +94,8 @@ static att_status check_initial(const att_data *data, const char *name, att_erro
 
 /* ---- checks */
 
+enum { MAX_WEIGHT = 1000000 };
+
 static att_status fail_counts(const char *name, const char *what, att_error *err)
 {
     return att_fail(err, ATT_BAD_INPUT, name,
@@ -107,7 +109,7 @@ static att_status check_mix(const att_token_corpus *stored, int64_t examples, at
     for (size_t i = 0; i < stored->mix.file_count; i++) {
         const att_mix_file *file = &stored->mix.files[i];
         if (file->count < 1 || file->count > examples - sum || file->read < 1 ||
-            file->read > INT64_MAX / 4 - total)
+            file->read / MAX_WEIGHT > file->count || file->read > INT64_MAX / 4 - total)
             return fail_counts(name, "\"files\"", err);
         sum += file->count;
         total += file->read;
@@ -146,6 +148,10 @@ static att_status check_stored(const att_data *data, att_error *err)
         return fail_counts(name, "\"output_ratio\" or \"output_excess\"", err);
     if (data->model_type == ATT_MODEL_LM)
         return ATT_OK;
+    const att_section_place *train = stored->file->sections[ATT_TOKENS_TRAIN];
+    if (stats->source.max_length > train[ATT_SECTION_SOURCE_IDS].count ||
+        stats->target.max_length > train[ATT_SECTION_TARGET_IDS].count)
+        return fail_counts(name, "the longest source or target", err);
     if (stored->shortest < 1 || stored->max_length < 1 ||
         stored->max_length != att_max_i64(stats->source.max_length, stats->target.max_length) ||
         stored->shortest > stored->max_length + 1)

@@ -371,6 +371,20 @@ static att_status hash_sections(const att_token_file *file, att_checksum_part *p
     return status;
 }
 
+/* A file may lack a checksum, as a model file may; but a flipped bit of its key must not turn the
+ * comparison off. */
+static att_status find_checksum(const char **value, const att_token_file *file, att_error *err)
+{
+    const att_json *metadata = att_json_find(file->header.root, "__metadata__");
+    *value = att_token_file_meta(file, ATT_KEY_CHECKSUM);
+    for (size_t i = 0; !*value && metadata && i < metadata->count; i++)
+        if (metadata->items[i].type == ATT_JSON_STRING &&
+            att_checksum_is_value(metadata->items[i].string))
+            return att_fail(err, ATT_BAD_INPUT, file->name,
+                            "has its checksum under another name: the file was damaged or changed");
+    return ATT_OK;
+}
+
 /* Compares the header, and with `verify` the sections. */
 static att_status check_sums(const att_token_file *file, const att_string *header, bool verify,
                              att_error *err)
@@ -378,9 +392,10 @@ static att_status check_sums(const att_token_file *file, const att_string *heade
     att_checksum_part parts[ATT_TOKENS_SPLITS * ATT_SECTIONS] = { 0 };
     char names[ATT_TOKENS_SPLITS * ATT_SECTIONS][64];
     size_t count = 0;
-    const char *value = att_token_file_meta(file, ATT_KEY_CHECKSUM);
+    const char *value;
+    ATT_TRY(find_checksum(&value, file, err));
     if (!value)
-        return att_fail(err, ATT_BAD_INPUT, file->name, "has no checksum");
+        return ATT_OK;
     if (verify) {
         att_progress_scope scope;
         att_progress_begin(&scope, "checking the token file", file->size);

@@ -38,6 +38,8 @@ list(APPEND ATTEND_PC_LIBS -pthread)
 attend_use(ZIP libzip ".npz files")
 attend_use(JPEG libjpeg "JPEG photographs")
 attend_use(PNG libpng "PNG photographs")
+attend_use(ZLIB zlib "gzip corpora")
+attend_use(ZSTD libzstd "zstd corpora")
 
 if(PKG_CONFIG_FOUND AND NOT ATTEND_MINIMAL)
   pkg_check_modules(RSVG QUIET IMPORTED_TARGET librsvg-2.0 cairo cairo-pdf)

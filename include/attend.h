@@ -1731,6 +1731,31 @@ ATT_API const att_validation *att_training_best(const att_training *training);
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
 
+/* Data larger than memory. A token file has a dataset encoded, with its vocabularies; the setting
+ * `train` of a run may name it instead of text, and the run has the same bits. Only a window of it
+ * is in memory (docs/training.md). */
+typedef struct att_corpus_input {
+    const char *path;   /* text, or pairs in the format of the setting `train`; gzip and zstd files
+                           are   unpacked; "-": standard input; a pipe goes to a temporary file */
+    const char *target; /* the lines parallel to those of `path`; NULL: one file */
+    double weight;      /* how often an epoch reads each example; 0: once. A part is another one in
+                           each epoch */
+} att_corpus_input;
+typedef struct att_prepare_options {
+    size_t size;
+    const att_corpus_input *inputs; /* corpora to train on; NULL: those that the settings name */
+    size_t input_count;
+    int64_t count_limit; /* distinct words (pieces, for BPE) of a vocabulary that are counted at
+                            once: beyond it the rarest are dropped; 0: 1 million */
+} att_prepare_options;
+/* Makes the token file `path` by the settings of the data and the tokens (init-from: with the
+ * vocabularies of a model), for the tasks pairs, translate, classify, tag and lm. Appends a report
+ * on the data to *report (may be NULL): also what was dropped, and by how much counts may be too
+ * low. */
+ATT_API att_status att_prepare(const char *path, att_settings *settings,
+                               const att_prepare_options *options, att_string *report,
+                               att_error *err);
+
 /* The data of a task that generates it (reverse, copy, sort, shapes), for training or validation:
  * appends source<TAB>target lines; for shapes image<TAB>caption lines, and *images (may be NULL)
  * becomes a new float [images,rows,columns,3] of red, green and blue from 0 to 1. */

@@ -322,8 +322,7 @@ static att_status write_in_place(const char *path, const void *bytes, size_t siz
     return code == 0 ? ATT_OK : att_file_fail(err, path, "write", code);
 }
 
-/* Creates a file with an unused name, stored in *name, in the directory of `path`. */
-static int open_temp_file(att_string *name, const char *path)
+int att_temp_file_create(att_string *name, const char *path)
 {
     static atomic_uint counter;
     const char *slash = strrchr(path, '/');
@@ -336,7 +335,7 @@ static int open_temp_file(att_string *name, const char *path)
             errno = ENOMEM;
             return -1;
         }
-        int fd = open_retrying(name->data, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        int fd = open_retrying(name->data, O_RDWR | O_CREAT | O_EXCL, 0666);
         if (fd >= 0)
             (void)flock(fd, LOCK_EX |
                                 LOCK_NB); /* marks it as in use for att_file_remove_stale_temps() */
@@ -359,15 +358,14 @@ static int write_and_close(int fd, const void *bytes, size_t size, const struct 
     return code;
 }
 
-/* Makes the rename survive a power failure. Some file systems cannot do this, and the file is
- * complete either way, so a failure is ignored. */
-static void sync_directory(const char *path, att_string *scratch)
+void att_file_sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    scratch->length = 0;
-    if (att_string_append(scratch, path, slash ? (size_t)(slash - path) + 1 : 0) != ATT_OK)
+    att_string folder = { 0 };
+    if (slash && att_string_append(&folder, path, (size_t)(slash - path) + 1) != ATT_OK)
         return;
-    int fd = open_retrying(scratch->length ? scratch->data : ".", O_RDONLY | O_DIRECTORY, 0);
+    int fd = open_retrying(slash ? folder.data : ".", O_RDONLY | O_DIRECTORY, 0);
+    att_string_free(&folder);
     if (fd < 0)
         return;
     (void)fsync(fd);
@@ -380,12 +378,12 @@ static att_status replace(const char *target, const struct stat *old, const char
                           const void *bytes, size_t size, att_error *err)
 {
     att_string name = { 0 };
-    int fd = open_temp_file(&name, target);
+    int fd = att_temp_file_create(&name, target);
     int code = fd < 0 ? errno : write_and_close(fd, bytes, size, old);
     if (code == 0 && rename(name.data, target) != 0)
         code = errno;
     if (code == 0)
-        sync_directory(target, &name);
+        att_file_sync_folder(target);
     else if (fd >= 0)
         unlink(name.data);
     att_string_free(&name);

@@ -56,6 +56,32 @@ void att_file_lock_release(att_file_lock *lock);
  * locked (flock) while it is being written. */
 #define ATT_TEMP_FILE_FORMAT ".attend-%ld-%u.tmp"
 
+/* Creates a file with such a name, stored in *name, in the folder of `path`, for reading and
+ * writing. Returns its descriptor, or -1 with errno. */
+int att_temp_file_create(att_string *name, const char *path);
+
+/* Opens a new file for reading and writing in the folder of `path` that has no name: it vanishes
+ * when it is closed, also with a process that is killed. */
+att_status att_temp_file_open(int *fd, const char *path, att_error *err);
+
+/* A large output that is written piece by piece to a temporary file beside `path`, which replaces
+ * `path` when it is complete. `fd` may be written, read and sought. */
+typedef struct att_file_output {
+    int fd;          /* -1: none */
+    att_string temp; /* its name */
+    char *target;    /* where it goes */
+} att_file_output;
+
+/* Starts; ends by renaming the file into place; ends by removing it. A device or FIFO is refused.
+ */
+att_status att_file_output_start(att_file_output *out, const char *path, att_error *err);
+att_status att_file_output_finish(att_file_output *out, const char *path, att_error *err);
+void att_file_output_abandon(att_file_output *out);
+
+/* Makes a rename to `path` survive a power failure. Some file systems cannot do this, and the file
+ * is complete either way, so a failure is ignored. */
+void att_file_sync_folder(const char *path);
+
 /* Removes temporary files beside `path` that killed processes have left there. Ignores failures. */
 void att_file_remove_stale_temps(const char *path);
 

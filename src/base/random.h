@@ -34,6 +34,7 @@ double att_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 #define ATT_STREAM_SHAPES_TRAIN      (UINT64_C(1) << 44) /* per scene */
 #define ATT_STREAM_SHAPES_VALID      (UINT64_C(1) << 45) /* per scene */
 #define ATT_STREAM_SHAPES_SPLIT      (UINT64_C(1) << 46) /* one stream, indexed by pair of kinds */
+#define ATT_STREAM_BLOCK_ORDER       (UINT64_C(1) << 47) /* per epoch, of pairs in several windows */
 #define ATT_STREAM_VALID_SPLIT                                                                     \
     UINT64_C(0x686F6C64) /* one stream, indexed by hash of the source                              \
                           */

@@ -1,12 +1,12 @@
-/* Batches of any kind, and batches of pairs; see batch.h. */
+/* Batches of any kind, and batches of pairs; see batch.h. Which pairs are in which batch is decided
+ * in pair_window.c. */
 #include "data/batch_internal.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
-#include "base/random.h"
+#include "data/pair_window.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- batches of any kind */
@@ -37,6 +37,26 @@ const att_batch *att_batches_get(att_batches *batches, int64_t index)
     return batches->methods->get(batches, index);
 }
 
+int64_t att_batches_largest(att_batches *batches)
+{
+    return batches->methods->largest(batches);
+}
+
+att_status att_batches_status(const att_batches *batches, att_error *err)
+{
+    if (batches->status != ATT_OK && err)
+        *err = batches->err;
+    return batches->status;
+}
+
+void att_batches_keep_failure(att_batches *batches, att_status status, const att_error *err)
+{
+    if (batches->status == ATT_OK && status != ATT_OK) {
+        batches->status = status;
+        batches->err = *err;
+    }
+}
+
 att_batch_limits att_batches_limits(const att_batches *batches)
 {
     return batches->limits;
@@ -44,44 +64,15 @@ att_batch_limits att_batches_limits(const att_batches *batches)
 
 /* ---- batches of pairs */
 
-/* Pairs are sorted by length within a bucket of about this many batches: enough for rows of nearly
- * the same length, few enough that the neighbors of a pair change from epoch to epoch. */
-enum { BUCKET_BATCHES = 64 };
-
-/* A pair with its sort keys. The position before sorting makes the order total. */
-typedef struct item {
-    int64_t max_length; /* of source and target, end token included */
-    int64_t min_length;
-    int64_t original_position;
-    int64_t pair;
-} item;
-
 typedef struct pair_batches {
     att_batches base;
     const att_corpus *corpus;
-    int64_t batch_tokens;
-    uint64_t seed;
-    int64_t bucket_pairs; /* pairs of a bucket */
-    item *items;          /* [pairs] in the order of the epoch */
-    int64_t *first;       /* [count + 1] the first item of each batch */
-    int64_t *order;       /* [count] the batches in the order of the epoch */
+    att_pair_windows *windows;
     int32_t *source, *target_in, *target_out, *alignment; /* of the current batch */
     int32_t *copy_ids;                                    /* or NULL */
-    int64_t *source_lengths, *target_lengths, *pair_index;
+    int64_t *source_lengths, *target_lengths, *pair_index, *slots;
     const char **source_words; /* or NULL */
 } pair_batches;
-
-/* ---- lengths */
-
-static int64_t source_length(const att_corpus *corpus, int64_t pair)
-{
-    return corpus->source.offsets[pair + 1] - corpus->source.offsets[pair];
-}
-
-static int64_t target_length(const att_corpus *corpus, int64_t pair)
-{
-    return corpus->target.offsets[pair + 1] - corpus->target.offsets[pair] + !corpus->has_labels;
-}
 
 /* A batch of several rows has at most `tokens` padded tokens on each side; a batch of one row at
  * most as many as the longest sequence. */
@@ -89,11 +80,17 @@ static att_batch_limits find_limits(const att_corpus *corpus, int64_t tokens)
 {
     att_batch_limits limits = { 0 };
     int64_t shortest = INT64_MAX;
-    for (int64_t p = 0; p < corpus->pairs; p++) {
-        int64_t source = source_length(corpus, p), target = target_length(corpus, p);
+    for (int64_t p = 0; !corpus->stored && p < corpus->pairs; p++) {
+        int64_t source = att_sequences_length(&corpus->source, p);
+        int64_t target = att_sequences_length(&corpus->target, p) + !corpus->has_labels;
         limits.source_length = att_max_i64(limits.source_length, source);
         limits.target_length = att_max_i64(limits.target_length, target);
         shortest = att_min_i64(shortest, att_max_i64(source, target));
+    }
+    if (corpus->stored) {
+        limits.source_length = corpus->stats.source.max_length;
+        limits.target_length = corpus->stats.target.max_length + !corpus->has_labels;
+        shortest = corpus->stored->shortest;
     }
     limits.rows = corpus->pairs ? att_min_i64(corpus->pairs, att_max_i64(tokens / shortest, 1)) : 0;
     limits.source_padded_tokens = att_max_i64(tokens, limits.source_length);
@@ -113,11 +110,7 @@ static void *alloc_or_fail(bool *good, int64_t count, size_t size)
 static bool allocate(pair_batches *batches)
 {
     const att_batch_limits *limits = &batches->base.limits;
-    int64_t pairs = batches->corpus->pairs;
     bool good = true;
-    batches->items = alloc_or_fail(&good, pairs, sizeof *batches->items);
-    batches->first = alloc_or_fail(&good, pairs + 1, sizeof *batches->first);
-    batches->order = alloc_or_fail(&good, pairs, sizeof *batches->order);
     batches->source = alloc_or_fail(&good, limits->source_padded_tokens, sizeof *batches->source);
     batches->target_in =
         alloc_or_fail(&good, limits->target_padded_tokens, sizeof *batches->target_in);
@@ -128,6 +121,7 @@ static bool allocate(pair_batches *batches)
     batches->source_lengths = alloc_or_fail(&good, limits->rows, sizeof *batches->source_lengths);
     batches->target_lengths = alloc_or_fail(&good, limits->rows, sizeof *batches->target_lengths);
     batches->pair_index = alloc_or_fail(&good, limits->rows, sizeof *batches->pair_index);
+    batches->slots = alloc_or_fail(&good, limits->rows, sizeof *batches->slots);
     if (batches->corpus->copy.source)
         batches->copy_ids =
             alloc_or_fail(&good, limits->source_padded_tokens, sizeof *batches->copy_ids);
@@ -140,9 +134,7 @@ static bool allocate(pair_batches *batches)
 static void free_batches(att_batches *base)
 {
     pair_batches *batches = (pair_batches *)base;
-    att_free(batches->items);
-    att_free(batches->first);
-    att_free(batches->order);
+    att_pair_windows_free(batches->windows);
     att_free(batches->source);
     att_free(batches->target_in);
     att_free(batches->target_out);
@@ -150,6 +142,7 @@ static void free_batches(att_batches *base)
     att_free(batches->source_lengths);
     att_free(batches->target_lengths);
     att_free(batches->pair_index);
+    att_free(batches->slots);
     att_free(batches->source_words);
     att_free(batches->copy_ids);
     att_free(batches);
@@ -157,82 +150,28 @@ static void free_batches(att_batches *base)
 
 /* ---- arranging */
 
-static void list_items(pair_batches *batches)
+static void arrange(pair_batches *batches, bool sequential, int64_t epoch)
 {
-    for (int64_t p = 0; p < batches->corpus->pairs; p++) {
-        int64_t source = source_length(batches->corpus, p);
-        int64_t target = target_length(batches->corpus, p);
-        batches->items[p] =
-            (item){ att_max_i64(source, target), att_min_i64(source, target), p, p };
-    }
-}
-
-static void shuffle_items(pair_batches *batches, uint64_t stream)
-{
-    for (int64_t i = batches->corpus->pairs - 1; i > 0; i--) {
-        int64_t j = att_shuffle_partner(batches->seed, stream, i);
-        item other = batches->items[j];
-        batches->items[j] = batches->items[i];
-        batches->items[i] = other;
-    }
-    for (int64_t i = 0; i < batches->corpus->pairs; i++)
-        batches->items[i].original_position = i;
-}
-
-static int by_length(const void *left, const void *right)
-{
-    const item *a = left, *b = right;
-    if (a->max_length != b->max_length)
-        return a->max_length < b->max_length ? -1 : 1;
-    if (a->min_length != b->min_length)
-        return a->min_length < b->min_length ? -1 : 1;
-    return (a->original_position > b->original_position) -
-           (a->original_position < b->original_position);
-}
-
-/* Sorts items [begin, end) and cuts them into batches. Lengths rise, so the item that is added is
- * the longest of its batch so far. */
-static void cut_bucket(pair_batches *batches, int64_t begin, int64_t end)
-{
-    qsort(batches->items + begin, (size_t)(end - begin), sizeof *batches->items, by_length);
-    for (int64_t i = begin; i < end; i++) {
-        int64_t rows = i - batches->first[batches->base.count] + 1;
-        if (i > begin && rows * batches->items[i].max_length > batches->batch_tokens)
-            batches->first[++batches->base.count] = i;
-    }
-    batches->first[++batches->base.count] = end;
-}
-
-static void cut_batches(pair_batches *batches, int64_t bucket)
-{
-    int64_t pairs = batches->corpus->pairs;
-    batches->base.count = 0;
-    batches->first[0] = 0;
-    for (int64_t begin = 0; begin < pairs; begin += att_min_i64(bucket, pairs - begin))
-        cut_bucket(batches, begin, begin + att_min_i64(bucket, pairs - begin));
-    for (int64_t i = 0; i < batches->base.count; i++)
-        batches->order[i] = i;
+    att_error err = { 0 };
+    att_batches_keep_failure(
+        &batches->base, att_pair_windows_arrange(batches->windows, sequential, epoch, &err), &err);
+    batches->base.count =
+        batches->base.status == ATT_OK ? att_pair_windows_count(batches->windows) : 1;
 }
 
 static void start_epoch(att_batches *base, int64_t epoch)
 {
-    pair_batches *batches = (pair_batches *)base;
-    list_items(batches);
-    shuffle_items(batches, ATT_STREAM_PAIR_ORDER + (uint64_t)epoch);
-    cut_batches(batches, batches->bucket_pairs);
-    for (int64_t i = batches->base.count - 1; i > 0; i--) {
-        int64_t j = att_shuffle_partner(batches->seed, ATT_STREAM_BATCH_ORDER + (uint64_t)epoch, i);
-        int64_t other = batches->order[j];
-        batches->order[j] = batches->order[i];
-        batches->order[i] = other;
-    }
+    arrange((pair_batches *)base, false, epoch);
 }
 
 static void start_sequential(att_batches *base)
 {
-    pair_batches *batches = (pair_batches *)base;
-    list_items(batches);
-    cut_batches(batches, att_max_i64(batches->corpus->pairs, 1));
+    arrange((pair_batches *)base, true, 0);
+}
+
+static int64_t largest(att_batches *base)
+{
+    return att_pair_windows_largest(((pair_batches *)base)->windows);
 }
 
 /* ---- filling */
@@ -255,11 +194,12 @@ static void fill_words(pair_batches *batches, int64_t row, int64_t pair, int64_t
             i < length ? corpus->source_words + corpus->source_word_offsets[first + i] : NULL;
 }
 
-static void fill_target(pair_batches *batches, int64_t row, int64_t pair, int64_t width)
+static void fill_target(pair_batches *batches, const att_sequences *side, int64_t row, int64_t pair,
+                        int64_t width)
 {
     const att_corpus *corpus = batches->corpus;
     int64_t length;
-    const int32_t *ids = att_sequences_get(&corpus->target, pair, &length);
+    const int32_t *ids = att_sequences_get(side, pair, &length);
     int32_t *in = batches->target_in + row * width, *out = batches->target_out + row * width;
     in[0] = ATT_ID_BOS;
     fill_row(in + 1, ids, length - corpus->has_labels, width - 1);
@@ -275,14 +215,16 @@ static void fill_target(pair_batches *batches, int64_t row, int64_t pair, int64_
 }
 
 /* Sets the lengths of the rows, the longest of each side, and the tokens without padding. */
-static void measure_batch(pair_batches *batches, const item *items)
+static void measure_batch(pair_batches *batches, const att_window_batch *rows)
 {
     att_batch *current = &batches->base.current;
     for (int64_t r = 0; r < current->rows; r++) {
-        int64_t pair = items[r].pair;
-        batches->pair_index[r] = pair;
-        batches->source_lengths[r] = source_length(batches->corpus, pair);
-        batches->target_lengths[r] = target_length(batches->corpus, pair);
+        const att_window_item *item = &rows->items[r];
+        batches->slots[r] = item->slot;
+        batches->pair_index[r] = item->pair;
+        batches->source_lengths[r] = att_sequences_length(rows->source, item->slot);
+        batches->target_lengths[r] =
+            att_sequences_length(rows->target, item->slot) + !batches->corpus->has_labels;
         current->source_length = att_max_i64(current->source_length, batches->source_lengths[r]);
         current->target_length = att_max_i64(current->target_length, batches->target_lengths[r]);
         current->source_tokens += batches->source_lengths[r];
@@ -290,13 +232,29 @@ static void measure_batch(pair_batches *batches, const item *items)
     }
 }
 
+/* What stands for a batch that could not be read: one row, of one unknown token on each side. */
+static const att_batch *unread_batch(pair_batches *batches)
+{
+    att_batch *current = &batches->base.current;
+    current->rows = current->source_length = current->target_length = 1;
+    current->source_tokens = current->target_tokens = 1;
+    batches->source[0] = batches->target_in[0] = batches->target_out[0] = ATT_ID_UNK;
+    batches->source_lengths[0] = batches->target_lengths[0] = 1;
+    batches->pair_index[0] = 0;
+    return current;
+}
+
 static const att_batch *get(att_batches *base, int64_t index)
 {
     pair_batches *batches = (pair_batches *)base;
-    int64_t begin = batches->first[batches->order[index]];
-    int64_t end = batches->first[batches->order[index] + 1];
     att_batch *current = &batches->base.current;
-    *current = (att_batch){ .rows = end - begin,
+    att_window_batch rows = { 0 };
+    att_error err = { 0 };
+    att_status status = batches->base.status != ATT_OK
+                            ? batches->base.status
+                            : att_pair_windows_get(batches->windows, index, &rows, &err);
+    att_batches_keep_failure(base, status, &err);
+    *current = (att_batch){ .rows = rows.count,
                             .source = batches->source,
                             .source_lengths = batches->source_lengths,
                             .source_words = batches->source_words,
@@ -306,29 +264,37 @@ static const att_batch *get(att_batches *base, int64_t index)
                             .target_lengths = batches->target_lengths,
                             .alignment = batches->corpus->alignment ? batches->alignment : NULL,
                             .pair_index = batches->pair_index };
-    measure_batch(batches, batches->items + begin);
+    if (status != ATT_OK)
+        return unread_batch(batches);
+    measure_batch(batches, &rows);
     for (int64_t r = 0; r < current->rows; r++) {
-        int64_t length;
-        const int32_t *ids =
-            att_sequences_get(&batches->corpus->source, batches->pair_index[r], &length);
+        int64_t length, slot = batches->slots[r];
+        const int32_t *ids = att_sequences_get(rows.source, slot, &length);
         fill_row(batches->source + r * current->source_length, ids, length, current->source_length);
         if (batches->copy_ids)
             fill_row(batches->copy_ids + r * current->source_length,
                      batches->corpus->copy.source + (ids - batches->corpus->source.ids), length,
                      current->source_length);
         if (batches->source_words)
-            fill_words(batches, r, batches->pair_index[r], current->source_length);
-        fill_target(batches, r, batches->pair_index[r], current->target_length);
+            fill_words(batches, r, slot, current->source_length);
+        fill_target(batches, rows.target, r, slot, current->target_length);
     }
     return current;
 }
 
 /* ---- making */
 
-static const att_batches_methods methods = { free_batches, start_epoch, start_sequential, get };
+static const att_batches_methods methods = { free_batches, start_epoch, start_sequential, largest,
+                                             get };
 
 att_status att_pair_batches_new(att_batches **out, const att_corpus *corpus, int64_t tokens,
                                 uint64_t seed, att_error *err)
+{
+    return att_pair_batches_in_windows(out, corpus, tokens, seed, NULL, err);
+}
+
+att_status att_pair_batches_in_windows(att_batches **out, const att_corpus *corpus, int64_t tokens,
+                                       uint64_t seed, const att_window_size *size, att_error *err)
 {
     *out = NULL;
     pair_batches *batches = att_alloc_zero(1, sizeof *batches);
@@ -336,18 +302,18 @@ att_status att_pair_batches_new(att_batches **out, const att_corpus *corpus, int
         return att_fail_memory(err);
     *batches =
         (pair_batches){ .base = { .methods = &methods, .limits = find_limits(corpus, tokens) },
-                        .corpus = corpus,
-                        .batch_tokens = tokens,
-                        .seed = seed };
-    int64_t cells =
-        att_max_i64(corpus->stats.source.tokens, corpus->stats.target.tokens + corpus->pairs);
-    int64_t mean = corpus->pairs ? att_max_i64(cells / corpus->pairs, 1) : 1;
-    batches->bucket_pairs = att_max_i64(tokens / mean, 1) * BUCKET_BATCHES;
-    if (!allocate(batches)) {
+                        .corpus = corpus };
+    if (!allocate(batches) ||
+        att_pair_windows_new(&batches->windows, corpus, tokens, seed, size) != ATT_OK) {
         free_batches(&batches->base);
         return att_fail_memory(err);
     }
     start_sequential(&batches->base);
+    att_status status = att_batches_status(&batches->base, err);
+    if (status != ATT_OK) {
+        free_batches(&batches->base);
+        return status;
+    }
     *out = &batches->base;
     return ATT_OK;
 }

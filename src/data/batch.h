@@ -34,13 +34,24 @@ typedef struct att_batch {
 typedef struct att_batches att_batches;
 
 /* Batches of pairs, of at most `tokens` tokens each: rows times the longer of S and T, padding
- * included. A pair that is longer is a batch of its own. The corpus must outlive the batches. */
+ * included. A pair that is longer is a batch of its own. The corpus must outlive the batches. Large
+ * corpora are arranged in windows (pair_window.h), whether they are in memory or in a token file:
+ * the batches are the same. */
 att_status att_pair_batches_new(att_batches **out, const att_corpus *corpus, int64_t tokens,
                                 uint64_t seed, att_error *err);
+
+/* The same with windows of another size than the usual, for tests; NULL: the usual. */
+typedef struct att_window_size {
+    int64_t block_pairs;   /* neighbors in the corpus that stay in one window */
+    int64_t window_blocks; /* blocks of a window */
+    int64_t window_tokens; /* tokens of a window, about */
+} att_window_size;
+att_status att_pair_batches_in_windows(att_batches **out, const att_corpus *corpus, int64_t tokens,
+                                       uint64_t seed, const att_window_size *size, att_error *err);
 void att_batches_free(att_batches *batches);
 
 /* Arranges an epoch, counted from 0: pairs are shuffled, sorted by length within buckets, cut into
- * batches, and the batches shuffled. Epochs may differ by a few batches. Allocates nothing. */
+ * batches, and the batches shuffled. Epochs may differ by a few batches. */
 void att_batches_start_epoch(att_batches *batches, int64_t epoch);
 
 /* Arranges all pairs by length, then in the order of the corpus: for validation. */
@@ -48,8 +59,15 @@ void att_batches_start_sequential(att_batches *batches);
 
 int64_t att_batches_count(const att_batches *batches);
 
-/* Batch `index` of the epoch, valid until the next call. Allocates nothing. */
+/* Batch `index` of the epoch, valid until the next call. Where the tokens are in memory, it
+ * allocates nothing and cannot fail. Where reading a token file fails, the batch has unknown
+ * tokens, and att_batches_status() returns the failure from then on: whoever has used the batch
+ * must ask before anything is kept of it. */
 const att_batch *att_batches_get(att_batches *batches, int64_t index);
+att_status att_batches_status(const att_batches *batches, att_error *err);
+
+/* The index of a batch of the epoch that is as large as any, in cells with padding. */
+int64_t att_batches_largest(att_batches *batches);
 
 /* Upper bounds of every batch of every epoch: what a run must allocate. */
 typedef struct att_batch_limits {

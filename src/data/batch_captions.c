@@ -66,9 +66,24 @@ static const att_batch *get(att_batches *batches, int64_t index)
     return current;
 }
 
+static int64_t largest(att_batches *batches)
+{
+    int64_t found = 0, most = 0;
+    for (int64_t i = 0; i < batches->count; i++) {
+        const att_batch *batch = get(batches, i);
+        int64_t cells = batch->rows * (batch->source_length + batch->target_length);
+        if (cells > most) {
+            most = cells;
+            found = i;
+        }
+    }
+    return found;
+}
+
 static const att_batches_methods methods = { .free = free_batches,
                                              .start_epoch = start_epoch,
                                              .start_sequential = start_sequential,
+                                             .largest = largest,
                                              .get = get };
 
 att_status att_caption_batches_new(att_batches **out, const att_corpus *corpus,

@@ -9,6 +9,7 @@ typedef struct att_batches_methods {
     void (*free)(att_batches *batches);
     void (*start_epoch)(att_batches *batches, int64_t epoch);
     void (*start_sequential)(att_batches *batches);
+    int64_t (*largest)(att_batches *batches);
     const att_batch *(*get)(att_batches *batches, int64_t index);
 } att_batches_methods;
 
@@ -17,7 +18,12 @@ struct att_batches {
     int64_t count; /* batches of the current epoch */
     att_batch_limits limits;
     att_batch current; /* what att_batches_get() returns */
+    att_status status; /* the first failure of reading a token file */
+    att_error err;
 };
+
+/* Keeps a failure for att_batches_status(). */
+void att_batches_keep_failure(att_batches *batches, att_status status, const att_error *err);
 
 /* The index from 0 to i that element i is exchanged with in a Fisher-Yates shuffle. */
 static inline int64_t att_shuffle_partner(uint64_t seed, uint64_t stream, int64_t i)

@@ -6,18 +6,29 @@
 #include "base/minmax.h"
 #include "base/random.h"
 #include "data/batch_internal.h"
+#include "data/permutation.h"
+#include "data/token_corpus.h"
+
+#include <string.h>
+
+/* More chunks than this are not listed in memory: their order is that of a permutation which is
+ * computed chunk by chunk. */
+enum { MAX_LISTED_CHUNKS = 1 << 20 };
 
 typedef struct lm_batches {
     att_batches base;
     att_lm_batches_options options;
-    const int32_t *ids;  /* token ids of the text */
+    const att_corpus *text;
+    int64_t epoch;
+    bool shuffled;       /* without carried state: chunks in random order */
     int64_t targets;     /* tokens to predict: all but the first */
     int64_t rows;        /* of a full batch */
     int64_t streams;     /* with carried state: of all groups */
     int64_t rounds;      /* with carried state: chunks of a stream */
     int64_t offset;      /* without carried state: targets of a shorter first chunk, or 0 */
     int64_t chunk_count; /* without carried state: chunks of the epoch */
-    int64_t *order;      /* [chunk_count] the chunks in the order of the epoch */
+    int64_t *order;      /* [chunk_count] the chunks in the order of the epoch; NULL: too many */
+    int32_t *row;        /* [sequence_length + 1] tokens of a row */
     int32_t *target_in, *target_out; /* of the current batch */
     int64_t *lengths, *positions;
 } lm_batches;
@@ -52,19 +63,35 @@ static void arrange(lm_batches *c, int64_t offset)
     }
     c->chunk_count =
         (offset > 0) + att_ceil_div_i64(c->targets - offset, c->options.sequence_length);
-    for (int64_t i = 0; i < c->chunk_count; i++)
+    for (int64_t i = 0; c->order && i < c->chunk_count; i++)
         c->order[i] = i;
     c->base.count = att_ceil_div_i64(c->chunk_count, c->rows);
 }
 
+/* The chunk at place i of the epoch. */
+static int64_t chunk_at(const lm_batches *c, int64_t i)
+{
+    if (c->order)
+        return c->order[i];
+    return c->shuffled
+               ? att_permutation_at(c->options.seed, ATT_STREAM_LM_ORDER + (uint64_t)c->epoch,
+                                    c->chunk_count, i)
+               : i;
+}
+
 static void start_sequential(att_batches *base)
 {
-    arrange((lm_batches *)base, 0);
+    lm_batches *c = (lm_batches *)base;
+    c->epoch = 0;
+    c->shuffled = false;
+    arrange(c, 0);
 }
 
 static void start_epoch(att_batches *base, int64_t epoch)
 {
     lm_batches *c = (lm_batches *)base;
+    c->epoch = epoch;
+    c->shuffled = true;
     if (c->options.carry_state) {
         arrange(c, 0);
         return;
@@ -73,7 +100,7 @@ static void start_epoch(att_batches *base, int64_t epoch)
     uint64_t offset_stream = ATT_STREAM_LM_OFFSET + (uint64_t)epoch;
     arrange(c,
             (int64_t)(att_random_double(c->options.seed, offset_stream, 0) * (double)max_offset));
-    for (int64_t i = c->chunk_count - 1; i > 0; i--) {
+    for (int64_t i = c->chunk_count - 1; c->order && i > 0; i--) {
         int64_t j = att_shuffle_partner(c->options.seed, ATT_STREAM_LM_ORDER + (uint64_t)epoch, i);
         int64_t other = c->order[j];
         c->order[j] = c->order[i];
@@ -89,7 +116,7 @@ static int64_t row_of(const lm_batches *c, int64_t index, int64_t r, int64_t *be
 {
     if (!c->options.carry_state) {
         int64_t i = index * c->rows + r;
-        return i < c->chunk_count ? chunk_of(c, c->order[i], begin) : 0;
+        return i < c->chunk_count ? chunk_of(c, chunk_at(c, i), begin) : 0;
     }
     int64_t groups = c->options.groups, group = index % groups, round = index / groups;
     int64_t first = group * c->streams / groups, past = (group + 1) * c->streams / groups;
@@ -105,13 +132,30 @@ static int64_t row_of(const lm_batches *c, int64_t index, int64_t r, int64_t *be
     return att_min_i64(end, length) - done;
 }
 
+/* Tokens [begin, begin + count) of the text; unknown ones where they cannot be read. */
+static void read_tokens(lm_batches *c, int64_t begin, int64_t count)
+{
+    if (!c->text->stored) {
+        memcpy(c->row, c->text->target.ids + begin, (size_t)count * sizeof *c->row);
+        return;
+    }
+    att_error err = { 0 };
+    att_status status = c->base.status;
+    if (status == ATT_OK)
+        status = att_token_corpus_read(c->text->stored, c->epoch, begin, count, c->row, &err);
+    att_batches_keep_failure(&c->base, status, &err);
+    for (int64_t i = 0; status != ATT_OK && i < count; i++)
+        c->row[i] = ATT_ID_UNK;
+}
+
 static void fill_row(lm_batches *c, int64_t r, int64_t begin, int64_t length, int64_t width)
 {
     int32_t *in = c->target_in + r * width, *out = c->target_out + r * width;
+    read_tokens(c, begin, length + 1);
     for (int64_t t = 0; t < width; t++) {
         bool used = t < length;
-        in[t] = used ? c->ids[begin + t] : ATT_ID_PAD;
-        out[t] = used ? c->ids[begin + t + 1] : ATT_ID_PAD;
+        in[t] = used ? c->row[t] : ATT_ID_PAD;
+        out[t] = used ? c->row[t + 1] : ATT_ID_PAD;
     }
     c->lengths[r] = length;
     c->positions[r] = begin;
@@ -140,11 +184,26 @@ static const att_batch *get(att_batches *base, int64_t index)
     return &base->current;
 }
 
+/* All batches are full but the first chunk's, where it is shorter, and the last. */
+static int64_t largest(att_batches *base)
+{
+    int64_t found = 0, most = 0;
+    for (int64_t i = 0; i < att_min_i64(base->count, 3); i++) {
+        const att_batch *batch = get(base, i);
+        if (batch->rows * batch->target_length > most) {
+            most = batch->rows * batch->target_length;
+            found = i;
+        }
+    }
+    return found;
+}
+
 /* ---- making */
 
 static void free_lm_batches(att_batches *base)
 {
     lm_batches *c = (lm_batches *)base;
+    att_free(c->row);
     att_free(c->order);
     att_free(c->target_in);
     att_free(c->target_out);
@@ -153,7 +212,8 @@ static void free_lm_batches(att_batches *base)
     att_free(c);
 }
 
-static const att_batches_methods methods = { free_lm_batches, start_epoch, start_sequential, get };
+static const att_batches_methods methods = { free_lm_batches, start_epoch, start_sequential,
+                                             largest, get };
 
 /* As many rows as fit into a batch. Every stream starts from the initial state, so a short text
  * gets fewer streams, each of at least STREAM_CHUNKS chunks, but at least one for each group. */
@@ -183,7 +243,7 @@ att_status att_lm_batches_new(att_batches **out, const att_corpus *text,
         return att_fail_memory(err);
     *c = (lm_batches){ .base = { .methods = &methods },
                        .options = *options,
-                       .ids = text->target.ids,
+                       .text = text,
                        .targets = text->target.offsets[1] - 1 };
     c->options.groups = att_max_i64(options->groups, 1);
     if (c->targets < c->options.groups) {
@@ -194,14 +254,20 @@ att_status att_lm_batches_new(att_batches **out, const att_corpus *text,
                         "after its first, %lld",
                         groups, targets);
     }
+    if (c->options.max_listed_chunks == 0)
+        c->options.max_listed_chunks = MAX_LISTED_CHUNKS;
     choose_rows(c);
     size_t cells = (size_t)c->base.limits.target_padded_tokens, rows = (size_t)c->rows;
-    c->order = att_alloc((size_t)(c->targets / c->options.sequence_length) + 2, sizeof *c->order);
+    int64_t max_chunks = c->targets / c->options.sequence_length + 2;
+    bool listed = !c->options.carry_state && max_chunks <= c->options.max_listed_chunks;
+    c->order = listed ? att_alloc((size_t)max_chunks, sizeof *c->order) : NULL;
+    c->row = att_alloc((size_t)c->options.sequence_length + 1, sizeof *c->row);
     c->target_in = att_alloc(cells, sizeof *c->target_in);
     c->target_out = att_alloc(cells, sizeof *c->target_out);
     c->lengths = att_alloc(rows, sizeof *c->lengths);
     c->positions = att_alloc(rows, sizeof *c->positions);
-    if (!c->order || !c->target_in || !c->target_out || !c->lengths || !c->positions) {
+    if ((listed && !c->order) || !c->row || !c->target_in || !c->target_out || !c->lengths ||
+        !c->positions) {
         free_lm_batches(&c->base);
         return att_fail_memory(err);
     }

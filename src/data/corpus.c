@@ -10,6 +10,7 @@
 #include "data/alignment.h"
 #include "data/example_reader.h"
 #include "data/same_source.h"
+#include "data/token_corpus.h"
 #include "text/pretokenizer.h"
 #include "text/words.h"
 
@@ -57,6 +58,11 @@ static bool has_labels(const att_pair_read_options *options)
     return is_tagged(options) || options->format.kind == ATT_EXAMPLES_SENTENCES;
 }
 
+static bool keeps_hashes(const att_pair_read_options *options)
+{
+    return options->link_sources || options->keep_source_hashes;
+}
+
 /* ---- memory */
 
 static bool grow_list(int64_t **list, int64_t used, int64_t capacity)
@@ -77,7 +83,7 @@ static att_status reserve_pair(corpus_reader *in)
     if (!grow_list(&in->sides[SOURCE].offsets, used, capacity) ||
         !grow_list(&in->sides[TARGET].offsets, used, capacity) ||
         !grow_list(&in->line_numbers, used, capacity) ||
-        (in->options->link_sources && !grow_list(&in->source_hashes, used, capacity)) ||
+        (keeps_hashes(in->options) && !grow_list(&in->source_hashes, used, capacity)) ||
         (in->options->keep_target_text && !grow_list(&in->target_text_offsets, used, capacity)))
         return att_fail_memory(in->err);
     if (used == 0)
@@ -303,7 +309,7 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
         ATT_TRY(keep_copy_ids(in, lines));
     if (in->options->keep_target_text)
         ATT_TRY(keep_target_text(in, &lines[TARGET]));
-    if (in->options->link_sources)
+    if (keeps_hashes(in->options))
         in->source_hashes[in->pairs] = (int64_t)att_hash(lines[SOURCE].text, lines[SOURCE].length);
     keep_pair(in, lines[SOURCE].number);
     return ATT_OK;
@@ -319,7 +325,7 @@ static void record_line_ends(corpus_reader *in, const att_line_reader *lines)
 
 static att_line_reader start(const struct att_text_file *file)
 {
-    return att_line_reader_start(file->text.data, file->text.length);
+    return att_text_file_lines(file);
 }
 
 static att_status read_two_files(corpus_reader *in, const att_pair_text *from)
@@ -469,7 +475,10 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
     move_to_corpus(out, &in);
     if (status == ATT_OK && options->link_sources)
         status = att_corpus_link_sources(out, in.source_hashes, err);
-    att_free(in.source_hashes);
+    if (options->keep_source_hashes)
+        out->source_hashes = in.source_hashes;
+    else
+        att_free(in.source_hashes);
     if (status != ATT_OK)
         att_corpus_free(out);
     return status;
@@ -511,6 +520,8 @@ void att_corpus_free(att_corpus *corpus)
     att_free(corpus->target_text);
     att_free(corpus->target_text_offsets);
     att_image_grids_free(&corpus->image_grids);
+    att_free(corpus->source_hashes);
+    att_token_corpus_free(corpus->stored);
     *corpus = (att_corpus){ 0 };
 }
 

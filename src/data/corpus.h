@@ -85,6 +85,10 @@ typedef struct att_corpus {
     att_image_grids
         image_grids; /* of captions, whose sources are image numbers: att_corpus_image() */
     att_corpus_stats stats;
+    /* the tokens are in this file (token_corpus.h), and the arrays of tokens, offsets and lines are
+     * NULL; `pairs` are those of an epoch. NULL: they are in memory. Owned */
+    struct att_token_corpus *stored;
+    int64_t *source_hashes; /* [pairs] if keep_source_hashes was set; or NULL */
 } att_corpus;
 
 /* The files of pairs: one of `source<TAB>target` lines, or two parallel files; "-" is standard
@@ -101,7 +105,8 @@ typedef struct att_pair_text {
     struct att_text_file {
         const char *name; /* not owned; NULL: there is no such file */
         att_string text;
-        bool is_lines; /* one example per line: never a CoNLL file */
+        bool is_lines;                      /* one example per line: never a CoNLL file */
+        int64_t lines_before, bytes_before; /* of a part of a file: what precedes it */
     } tsv, source, target, alignment;
 } att_pair_text;
 
@@ -111,6 +116,9 @@ void att_pair_text_free(att_pair_text *pairs);
 
 /* Reads one text file the same way ("-": standard input). */
 att_status att_text_file_load(struct att_text_file *out, const char *path, att_error *err);
+
+/* Its lines. Of a part of a file, they have the numbers of the file. */
+att_line_reader att_text_file_lines(const struct att_text_file *file);
 
 /* Refuses a text that begins as a compressed file or UTF-16 does. */
 att_status att_text_format_check(const char *name, const char *bytes, size_t length,
@@ -134,9 +142,10 @@ typedef struct att_pair_read_options {
     uint64_t seed;         /* of that choice */
     bool read_valid;       /* read the pairs held out; else the others */
     bool keep_target_text;
-    bool link_sources; /* fill same_source */
-    bool keep_words;   /* of the source, for character features */
-    bool copies;       /* for a model that copies; the vocabularies must be final */
+    bool link_sources;       /* fill same_source */
+    bool keep_words;         /* of the source, for character features */
+    bool keep_source_hashes; /* of the text of each source, from which same_source follows */
+    bool copies;             /* for a model that copies; the vocabularies must be final */
     att_example_format format;
 } att_pair_read_options;
 
@@ -161,5 +170,11 @@ int64_t att_corpus_image(const att_corpus *corpus, int64_t pair);
 
 /* The tokens of one side of a pair, which belong to the corpus. */
 const int32_t *att_sequences_get(const att_sequences *side, int64_t pair, int64_t *length);
+
+/* Their number, which needs only the offsets. */
+static inline int64_t att_sequences_length(const att_sequences *side, int64_t pair)
+{
+    return side->offsets[pair + 1] - side->offsets[pair];
+}
 
 #endif

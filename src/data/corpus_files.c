@@ -56,6 +56,17 @@ att_status att_text_file_load(struct att_text_file *out, const char *path, att_e
     return att_text_format_check(out->name, out->text.data, out->text.length, err);
 }
 
+att_line_reader att_text_file_lines(const struct att_text_file *file)
+{
+    att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
+    lines.number = file->lines_before;
+    if (file->bytes_before > 0) { /* a byte order mark is only at the start of a file */
+        lines.has_bom = false;
+        lines.position = 0;
+    }
+    return lines;
+}
+
 static att_status load_all(att_pair_text *out, const att_pair_files *files, att_error *err)
 {
     ATT_TRY(att_text_file_load(&out->tsv, files->tsv, err));
@@ -91,7 +102,7 @@ att_status att_text_line_check(const struct att_text_file *file, const att_line_
     att_status status = att_line_validate(line->text, line->length, &inner);
     if (status == ATT_OK)
         return ATT_OK;
-    size_t offset = (size_t)(line->text - file->text.data);
+    size_t offset = (size_t)file->bytes_before + (size_t)(line->text - file->text.data);
     offset += att_line_valid_prefix(line->text, line->length);
     return att_fail_at(err, status, file->name, (int)line->number, 0, NULL,
                        "%s (offset %zu in the file)", inner.message, offset);

@@ -220,7 +220,11 @@ static att_status make_batches(att_batches **out, const att_corpus *corpus,
     bool carry_state = settings->architecture == ATT_ARCHITECTURE_RNN;
     return att_lm_batches_new(
         out, corpus,
-        &(att_lm_batches_options){ tokens, settings->sequence_length, carry_state, seed, 1 }, err);
+        &(att_lm_batches_options){ .batch_tokens = tokens,
+                                   .sequence_length = settings->sequence_length,
+                                   .carry_state = carry_state,
+                                   .seed = seed },
+        err);
 }
 
 /* ---- report */

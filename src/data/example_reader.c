@@ -211,7 +211,7 @@ att_status att_example_reader_start(att_example_reader *out, const struct att_te
 {
     bool guessed = format->format == ATT_DATA_AUTO;
     *out = (att_example_reader){ .file = file, .kind = format->kind, .columns = format->columns };
-    out->lines = att_line_reader_start(file->text.data, file->text.length);
+    out->lines = att_text_file_lines(file);
     out->format = guessed ? att_example_format_guess(file, format) : format->format;
     return start_format(out, guessed, err);
 }

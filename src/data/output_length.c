@@ -1,12 +1,16 @@
 /* The lengths of training targets relative to their sources. */
 #include "data/output_length.h"
 
+#include "data/token_corpus.h"
+
 #include <math.h>
 
 att_output_length att_output_length_measure(const att_corpus *corpus)
 {
     int64_t source, target;
     double sources = 0, targets = 0;
+    if (corpus->stored)
+        return corpus->stored->output_length;
     for (int64_t i = 0; i < corpus->pairs; i++) {
         att_sequences_get(&corpus->source, i, &source);
         att_sequences_get(&corpus->target, i, &target);

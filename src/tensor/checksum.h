@@ -58,4 +58,8 @@ typedef struct att_checksum_source {
  * ATT_BAD_INPUT, and the error names the tensor or the header. */
 att_status att_checksum_compare(const att_checksum_source *in, bool tensors, att_error *err);
 
+/* The same with the digests that the parts have already: for files that are larger than memory. A
+ * recorded tensor that is not among the parts is not compared. */
+att_status att_checksum_compare_digests(const att_checksum_source *in, att_error *err);
+
 #endif

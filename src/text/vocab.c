@@ -128,7 +128,9 @@ att_status att_vocab_append_entry(att_vocab *vocab, const char *token, size_t le
     const char *copy = att_arena_strndup(&vocab->strings, token, length);
     if (!copy)
         return att_fail_memory(err);
-    att_vocab_entry entry = { .text = copy, .length = (uint32_t)length, .is_tag = is_tag };
+    att_vocab_entry entry = {
+        .text = copy, .length = (uint32_t)length, .is_tag = is_tag, .missed = vocab->undercount
+    };
     size_t size;
     const char *key = att_vocab_entry_key(&entry, &size);
     vocab->slots[slot_of(vocab, key, size, is_tag)] = (uint32_t)vocab->count + 1;

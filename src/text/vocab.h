@@ -96,6 +96,21 @@ att_status att_vocab_count_line(att_vocab *vocab, size_t max_tokens, att_ids *id
 /* Subtracts the counts of tokens again, if their pair is skipped after all. */
 void att_vocab_uncount_tokens(att_vocab *vocab, const int32_t *ids, size_t count);
 
+/* What counting with little memory has dropped. */
+typedef struct att_vocab_pruned {
+    int64_t tokens;     /* distinct tokens dropped; one that is dropped twice counts twice */
+    int64_t undercount; /* the most by which the count of any token may be too low; a token that
+                         * occurs more often is never lost */
+} att_vocab_pruned;
+
+/* Bounds the memory of counting: where more than `limit` distinct tokens are counted, drops the
+ * rarest until at most half as many are left (lossy counting: Manku and Motwani, "Approximate
+ * frequency counts over data streams", 2002). With a limit that is never reached, the counts are
+ * exact. Call it between lines; provisional ids become invalid. Tags are never dropped. *pruned is
+ * added to; start from {0} and use the same for all calls. */
+att_status att_vocab_prune(att_vocab *vocab, size_t limit, att_vocab_pruned *pruned,
+                           att_error *err);
+
 /* Gives two vocabularies that have counted, of tokens that are not BPE or bytes, the tokens of both
  * with the sum of their counts: finalized alike, they have the same ids for the same tokens. */
 att_status att_vocab_share_counts(att_vocab *a, att_vocab *b, att_error *err);

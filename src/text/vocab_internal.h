@@ -10,6 +10,8 @@ typedef struct att_vocab_entry {
     int64_t count;          /* occurrences counted */
     uint32_t length;        /* in bytes */
     int32_t provisional_id; /* used while the vocabulary is finalized */
+    int32_t missed;         /* the most occurrences that were dropped before it was added
+                             * (att_vocab_prune) */
     bool is_tag;            /* `text` is "[V]" for the tag V */
 } att_vocab_entry;
 
@@ -27,6 +29,7 @@ struct att_vocab {
     uint32_t *slots;   /* [slot_count] hash table by text: index + 1 of an entry, or 0 */
     size_t slot_count; /* a power of two, at least twice `count` */
     att_arena strings;
+    int32_t undercount; /* `missed` of new entries */
     att_bpe *bpe; /* of BPE once it is trained, of bytes from the start; entries are then the names
                    * of tokens for display */
     att_sentencepiece *sentencepiece; /* or pieces learned elsewhere; entries likewise */

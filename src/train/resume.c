@@ -1,8 +1,7 @@
-/* Resuming a run: the settings that must not change, and the hash that detects changed data. */
+/* Resuming a run: the settings that must not change. */
 #include "train/training.h"
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/string.h"
 
 #include <string.h>
@@ -99,50 +98,4 @@ att_status att_resume_settings(att_settings *settings, const att_bundle *bundle,
     if (status == ATT_OK)
         status = att_settings_from_json(settings, json, name, err);
     return status == ATT_OK ? continue_step_plan(settings, bundle, name, err) : status;
-}
-
-/* ---- data */
-
-static uint64_t hash_sequences(uint64_t hash, const att_sequences *side, int64_t pairs)
-{
-    hash = att_hash_fnv1a_add(hash, side->offsets, (size_t)(pairs + 1) * sizeof *side->offsets);
-    return att_hash_fnv1a_add(hash, side->ids, (size_t)side->offsets[pairs] * sizeof *side->ids);
-}
-
-static uint64_t hash_corpus(uint64_t hash, const att_corpus *corpus)
-{
-    hash = hash_sequences(hash, &corpus->source, corpus->pairs);
-    hash = hash_sequences(hash, &corpus->target, corpus->pairs);
-    if (corpus->alignment)
-        hash = att_hash_fnv1a_add(hash, corpus->alignment,
-                                  (size_t)corpus->target.offsets[corpus->pairs] *
-                                      sizeof *corpus->alignment);
-    for (int64_t i = 0; corpus->source_words && i < corpus->source.offsets[corpus->pairs]; i++) {
-        const char *word = corpus->source_words + corpus->source_word_offsets[i];
-        hash = att_hash_fnv1a_add(hash, word, strlen(word) + 1);
-    }
-    size_t pixels =
-        (size_t)(corpus->image_grids.count * att_image_grids_stride(&corpus->image_grids));
-    return att_hash_fnv1a_add(hash, corpus->image_grids.values,
-                              pixels * sizeof *corpus->image_grids.values);
-}
-
-static uint64_t hash_vocab(uint64_t hash, const att_vocab *vocab)
-{
-    for (int32_t id = 0; id < att_vocab_size(vocab); id++) {
-        const char *token = att_vocab_token(vocab, id);
-        hash = att_hash_fnv1a_add(hash, token, strlen(token) + 1);
-    }
-    return hash;
-}
-
-int64_t att_data_hash(const att_data *data)
-{
-    uint64_t hash = ATT_FNV1A_START;
-    if (data->source_vocab)
-        hash = hash_vocab(hash, data->source_vocab);
-    hash = hash_vocab(hash, data->target_vocab);
-    hash = hash_corpus(hash, &data->train);
-    hash = hash_corpus(hash, &data->valid);
-    return (int64_t)hash;
 }

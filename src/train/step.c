@@ -179,15 +179,7 @@ att_status att_training_dry_run(att_training *training, att_error *err)
 {
     att_batches_start_epoch(training->batches, 0);
     training->arranged_epoch = 0;
-    int64_t largest = 0, max_cells = 0;
-    for (int64_t i = 0; i < att_batches_count(training->batches); i++) {
-        const att_batch *batch = att_batches_get(training->batches, i);
-        int64_t cells = batch->rows * (batch->source_length + batch->target_length);
-        if (cells > max_cells) {
-            max_cells = cells;
-            largest = i;
-        }
-    }
+    int64_t largest = att_batches_largest(training->batches);
     const att_batch *batch = att_batches_get(training->batches, largest);
     ATT_TRY(forward_backward(training, batch, training->state.batches,
                              training->settings->scheduled_sampling, NULL, NULL, err));

@@ -10,6 +10,8 @@
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/string.h"
+#include "data/data_hash.h"
+#include "data/prepared.h"
 #include "settings/setting_specs.h"
 #include "tensor/bundle.h"
 #include "train/examples.h"
@@ -177,6 +179,7 @@ static att_status plan_steps(att_training *training, att_error *err)
     const att_settings *settings = training->settings;
     att_training_plan *plan = &training->plan;
     att_batches_start_epoch(training->batches, 0);
+    ATT_TRY(att_batches_status(training->batches, err));
     training->arranged_epoch = 0;
     int64_t batches = att_batches_count(training->batches);
     int64_t steps = att_ceil_div_i64(batches, settings->accumulate);
@@ -255,6 +258,8 @@ static att_status open_training(att_training *training, const att_training_optio
     att_model *from = NULL;
     if (status == ATT_OK)
         status = load_initial(&from, settings, checkpoint, err);
+    if (status == ATT_OK)
+        status = att_prepared_settings(settings, err);
     if (status == ATT_OK)
         status = init_training(training, checkpoint, from, err);
     att_model_free(from);

@@ -125,9 +125,6 @@ att_status att_training_model_bundle(att_bundle **out, const att_training *train
 att_status att_resume_settings(att_settings *settings, const att_bundle *bundle, const char *name,
                                att_error *err);
 
-/* A hash of the vocabularies, tokens, alignments and image features. */
-int64_t att_data_hash(const att_data *data);
-
 /* ---- validate.c */
 
 /* Evaluates the model on the validation data, records the result, and stores the parameters as a

@@ -135,6 +135,7 @@ static att_status advance(training_loop *at, att_error *err)
     double start = has_budget ? att_clock_seconds() : 0;
     if (!is_validation_due(at->training)) {
         ATT_TRY(att_training_step(at->training, &at->norm, err));
+        ATT_TRY(att_batches_status(at->training->batches, err));
         if (has_budget)
             ATT_TRY(att_budget_step_done(at->training, err));
         report_progress(at, ATT_TRAINING_STEP);
@@ -284,6 +285,7 @@ att_status att_training_advance(att_training *training, int64_t steps,
 
 att_status att_training_save(att_training *training, att_error *err)
 {
+    ATT_TRY(att_batches_status(training->batches, err));
     ATT_TRY(lock_outputs(training, err));
     if (training->state.averaged_checkpoints == 0)
         ATT_TRY(att_checkpoint_save(training, err));

@@ -2,6 +2,7 @@
 #include "train/training.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/string.h"
 
 #include <inttypes.h>
@@ -19,8 +20,17 @@ static double megabytes(size_t bytes)
     return (double)bytes / 1e6;
 }
 
+/* Of a token file, a window of it. */
 static size_t corpus_bytes(const att_corpus *corpus)
 {
+    enum { MAX_WINDOW_TOKENS = 1 << 26, TEXT_ROW = 1 << 16, WINDOW_PAIRS = 1 << 20 };
+    if (corpus->stored) {
+        int64_t tokens = corpus->stats.source.tokens + corpus->stats.target.tokens;
+        bool text = corpus->line_numbers == NULL && corpus->pairs == 1;
+        return text ? TEXT_ROW
+                    : (size_t)att_min_i64(tokens, MAX_WINDOW_TOKENS) * sizeof(int32_t) +
+                          (size_t)att_min_i64(corpus->pairs, WINDOW_PAIRS) * 9 * sizeof(int64_t);
+    }
     size_t tokens =
         (size_t)(corpus->source.offsets[corpus->pairs] + corpus->target.offsets[corpus->pairs]);
     size_t features =

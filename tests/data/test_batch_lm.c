@@ -33,7 +33,9 @@ static void numbered_make(numbered *text, int64_t count)
 static att_batches *chunks_of(const numbered *text, int64_t tokens, int64_t chunk, bool carried)
 {
     att_batches *batches;
-    const att_lm_batches_options how = { tokens, chunk, carried, .seed = 7 };
+    const att_lm_batches_options how = {
+        .batch_tokens = tokens, .sequence_length = chunk, .carry_state = carried, .seed = 7
+    };
     assert_int_equal(att_lm_batches_new(&batches, &text->corpus, &how, NULL), ATT_OK);
     return batches;
 }
@@ -209,7 +211,10 @@ static att_status make_chunks(void *context)
     const att_corpus *text = context;
     att_batches *batches;
     att_status status = att_lm_batches_new(
-        &batches, text, &(att_lm_batches_options){ 64, 8, true, .seed = 1 }, NULL);
+        &batches, text,
+        &(att_lm_batches_options){
+            .batch_tokens = 64, .sequence_length = 8, .carry_state = true, .seed = 1 },
+        NULL);
     assert_true(status == ATT_OK || !batches);
     att_batches_free(batches);
     return status;

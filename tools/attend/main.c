@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "prepare.h"
 #include "train.h"
 
 const struct verb verbs[] = {
@@ -42,6 +43,18 @@ const struct verb verbs[] = {
       .operand_word = train_task,
       .before_help = train_set_task,
       .run = train_run },
+    { .name = "prepare",
+      .operands = "TASK CORPUS…",
+      .help = "encode corpora larger than memory as a token file for training",
+      .details = prepare_details,
+      .options = prepare_options,
+      .takes_settings = true,
+      .settings_offset = offsetof(prepare_request, settings),
+      .setting_keys = prepare_setting_keys,
+      .operand_word = prepare_task,
+      .operand_suffix = "",
+      .before_help = prepare_set_task,
+      .run = prepare_run },
     { .name = "run",
       .operands = "MODEL [FILE | IMAGE…]",
       .help = "generate translations, labels, captions or text with a model",

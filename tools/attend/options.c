@@ -34,6 +34,14 @@ static void setting_row(option *out, const struct verb *verb, const att_setting 
                      .setting = setting };
 }
 
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
 bool option_get(option *out, const struct verb *verb, size_t index)
 {
     size_t count = table_count(verb);
@@ -43,7 +51,8 @@ bool option_get(option *out, const struct verb *verb, size_t index)
     }
     for (size_t i = 0, at = count; verb->takes_settings && i < att_setting_count(); i++) {
         const att_setting *setting = att_setting_get(i);
-        if (strcmp(setting->key, "task") == 0 || at++ != index)
+        bool taken = !verb->setting_keys || is_among(setting->key, verb->setting_keys);
+        if (strcmp(setting->key, "task") == 0 || !taken || at++ != index)
             continue;
         setting_row(out, verb, setting);
         return true;
@@ -333,14 +342,6 @@ bool option_given(const option *row, const void *settings, const void *defaults)
     };
     return memcmp((const char *)settings + row->offset, (const char *)defaults + row->offset,
                   sizes[row->type]) != 0;
-}
-
-static bool is_among(const char *name, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(*names, name) == 0)
-            return true;
-    return false;
 }
 
 const char *options_first_outside(const struct verb *verb, const char *const *allowed,

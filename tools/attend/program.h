@@ -23,9 +23,10 @@ struct verb {
     const char *help;     /* one line, for the list of verbs */
     const char *details;  /* paragraphs of its help, separated by empty lines */
     const option *options;
-    bool takes_settings;        /* every training setting is an option, */
-    size_t settings_offset;     /* stored in this att_settings * of the verb's settings */
-    const char *operand_suffix; /* shell completion: "att" files; "": all files */
+    bool takes_settings;             /* every training setting is an option, */
+    size_t settings_offset;          /* stored in this att_settings * of the verb's settings */
+    const char *const *setting_keys; /* only these, ended by NULL; NULL: all */
+    const char *operand_suffix;      /* shell completion: "att" files; "": all files */
     const char *(*operand_word)(size_t index); /* shell completion: words for the first operand */
     bool lists_operands;                       /* shell completion: VERB --list prints them */
     void (*print_extra_help)(void);            /* printed after the options, or NULL */
@@ -71,6 +72,13 @@ extern const option train_options[];
 extern const char train_details[];
 const char *train_task(size_t index);
 exit_code train_set_task(void *settings, const struct verb *verb, int count, char **operands);
+
+exit_code prepare_run(const struct verb *verb, int count, char **args);
+extern const option prepare_options[];
+extern const char prepare_details[];
+extern const char *const prepare_setting_keys[];
+const char *prepare_task(size_t index);
+exit_code prepare_set_task(void *settings, const struct verb *verb, int count, char **operands);
 
 exit_code info_run(const struct verb *verb, int count, char **args);
 extern const option info_options[];

@@ -16,6 +16,7 @@ _attend_files() {
 
 _attend_verbs() {
     _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck selftest help --help --version'
+    _attend_words 'explain exercise grade train prepare run eval score show cells info import features bench gradcheck help --help --version'
 }
 
 # Completes the value of the option before the cursor; fails if it takes none.
@@ -162,6 +163,22 @@ _attend_value() {
     'train --resume') _attend_files '' ;;
     'train --time') ;;
     'train --try') ;;
+    'prepare --output' | 'prepare -o') _attend_files '' ;;
+    'prepare --count-limit') ;;
+    'prepare --valid') _attend_files '' ;;
+    'prepare --valid-source') _attend_files '' ;;
+    'prepare --valid-target') _attend_files '' ;;
+    'prepare --valid-fraction') ;;
+    'prepare --format') _attend_words 'auto tsv conll sigmorphon scan csv jsonl' ;;
+    'prepare --columns') ;;
+    'prepare --source-tokens') _attend_words 'char word bpe byte codepoint space line' ;;
+    'prepare --target-tokens') _attend_words 'char word bpe byte codepoint space line' ;;
+    'prepare --tokens') _attend_words 'char word bpe byte codepoint' ;;
+    'prepare --bpe-merges') ;;
+    'prepare --min-count') ;;
+    'prepare --max-length') ;;
+    'prepare --init-from') ;;
+    'prepare --data-seed') ;;
     'run --prompt') ;;
     'run --max-new-tokens') ;;
     'run --n-best') ;;
@@ -324,6 +341,14 @@ _attend_options() {
             --data-seed --out --save-every --log
             --resume --time --try'
         ;;
+    prepare)
+        _attend_words '--help --output --count-limit --quiet
+            --valid --valid-source --valid-target --valid-fraction
+            --format --columns --source-tokens --target-tokens
+            --tokens --bpe-merges --joint --lowercase
+            --min-count --max-length --copy --init-from
+            --data-seed'
+        ;;
     run)
         _attend_words '--help --prompt --max-new-tokens --json
             --raw --attention --heads --score
@@ -397,6 +422,8 @@ _attend_operands() {
     exercise) _attend_files 'att' ;;
     grade) _attend_files '' ;;
     train) _attend_words 'pairs translate reverse copy sort classify tag lm caption shapes' ;;
+    prepare) [ "$COMP_CWORD" -gt 2 ] && _attend_files '' && return
+        _attend_words 'pairs translate classify tag lm' ;;
     run) _attend_files '' ;;
     eval) _attend_files '' ;;
     score) _attend_files '' ;;
@@ -410,6 +437,7 @@ _attend_operands() {
     gradcheck) _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     selftest) _attend_files '(null)' ;;
     help) _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck selftest help' ;;
+    help) _attend_words 'explain exercise grade train prepare run eval score show cells info import features bench gradcheck help' ;;
     esac
 }
 

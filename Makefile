@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all demo test test-long wheel coverage fuzz fuzz-long install format clean help
+.PHONY: all web web-serve demo test test-long wheel coverage fuzz fuzz-long install format clean help
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
@@ -41,6 +41,14 @@ fuzz-long: ## the same for ten minutes each on all cores, with a table; SECONDS=
 wheel: ## build the Python wheel into dist/ (needs PyPI, or scikit-build-core)
 	@scripts/setup build
 	@scripts/wheel
+
+web: ## build the page and its WebAssembly into build/web
+	@scripts/setup web
+	@scripts/web $(BUILD)/web
+
+web-serve: ## serve build/web on this machine alone: PORT=8000
+	@test -f $(BUILD)/web/attend.wasm || $(MAKE) web
+	@python3 scripts/web-serve $(BUILD)/web $(or $(PORT),8000)
 
 install: ## install into PREFIX (/usr/local), below DESTDIR if given
 	@test -d $(BUILD) || $(MAKE) all

@@ -1,14 +1,11 @@
 /* The parallel loop, on the thread pool, and the number of threads. */
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "base/parallel.h"
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/thread_pool.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +15,6 @@ static atomic_int threads; /* 0: not set yet */
 static int clamp_threads(int count)
 {
     return (int)att_clamp_i64(count, 1, ATT_MAX_THREADS);
-}
-
-int att_usable_cores(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-uint64_t att_usable_cores_hash(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? att_hash(&set, sizeof set) : 0;
 }
 
 att_status att_threads_parse(int *out, const char *requested, att_error *err)

@@ -19,10 +19,4 @@ void att_parallel_for(int64_t count, int64_t grain,
  * Fails, with *out 0, where it is not a positive integer. */
 att_status att_threads_parse(int *out, const char *requested, att_error *err);
 
-/* The number of cores that this process may run on. */
-int att_usable_cores(void);
-
-/* A hash of the set of these cores. */
-uint64_t att_usable_cores_hash(void);
-
 #endif

@@ -10,8 +10,10 @@
  * `pool.claimable` has one bit per slot whose job has unclaimed ranges. Workers sleep while it is
  * 0; otherwise they take one range at a time from the jobs in turn, so that a short job gets help
  * while a long one runs. A caller works only on its own job. */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "base/thread_pool.h"
 
+#include "base/hash.h"
 #include "base/parallel.h"
 
 #include <pthread.h>
@@ -309,4 +311,16 @@ bool att_thread_pool_run(int64_t ranges, int threads, task_function *body, void 
     in_task = false;
     atomic_fetch_and(&pool.taken, ~(UINT64_C(1) << slot));
     return true;
+}
+
+int att_usable_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+uint64_t att_usable_cores_hash(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? att_hash(&set, sizeof set) : 0;
 }

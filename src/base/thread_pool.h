@@ -17,4 +17,10 @@
 bool att_thread_pool_run(int64_t ranges, int threads, void (*body)(void *context, int64_t index),
                          void *context);
 
+/* The number of cores that this process may run on. */
+int att_usable_cores(void);
+
+/* A hash of the set of these cores: equal where processes of one machine share all of theirs. */
+uint64_t att_usable_cores_hash(void);
+
 #endif

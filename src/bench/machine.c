@@ -2,7 +2,7 @@
 #include "bench/bench.h"
 
 #include "base/cpu.h"
-#include "base/parallel.h"
+#include "base/thread_pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

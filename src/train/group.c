@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/thread_pool.h"
 #include "base/progress.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/thread_pool.h"
 #include "base/string.h"
 #include "settings/setting_specs.h"
 

@@ -173,7 +173,7 @@ static void groups_of_streams_continue_their_own_batches(void **state)
         for (int64_t groups = 2; groups <= 5; groups++)
             for (int64_t chunk = 1; chunk <= 8; chunk++) {
                 int64_t next[5][64] = { 0 };
-                const att_lm_batches_options how = { 16, chunk, true, 7, groups };
+                const att_lm_batches_options how = { 16, chunk, true, 7, .groups = groups };
                 numbered_make(&text, count);
                 assert_int_equal(att_lm_batches_new(&batches, &text.corpus, &how, NULL), ATT_OK);
                 att_batches_start_epoch(batches, 1);

@@ -15,8 +15,7 @@ _attend_files() {
 }
 
 _attend_verbs() {
-    _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck selftest help --help --version'
-    _attend_words 'explain exercise grade train prepare run eval score show cells info import features bench gradcheck help --help --version'
+    _attend_words 'explain exercise grade train prepare run eval score show cells info import features bench gradcheck selftest help --help --version'
 }
 
 # Completes the value of the option before the cursor; fails if it takes none.
@@ -291,12 +290,13 @@ _attend_value() {
 _attend_options() {
     case $verb in
     explain)
-        _attend_words '--help --format --output --digits
-            --detail --only --row --head
-            --input --target --part --layer
-            --step --image-index --image-encoder --recorded-data
-            --color --ascii --svg --png
-            --pdf --scale --quiet'
+        _attend_words '--help --format --output --export
+            --digits --detail --only --row
+            --head --input --target --part
+            --layer --step --image-index --image-encoder
+            --recorded-data --color --ascii --svg
+            --png --pdf --diagram --scale
+            --quiet'
         ;;
     exercise)
         _attend_words '--help --variant --variants --solution
@@ -436,8 +436,7 @@ _attend_operands() {
     bench) _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     gradcheck) _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     selftest) _attend_files '(null)' ;;
-    help) _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck selftest help' ;;
-    help) _attend_words 'explain exercise grade train prepare run eval score show cells info import features bench gradcheck help' ;;
+    help) _attend_words 'explain exercise grade train prepare run eval score show cells info import features bench gradcheck selftest help' ;;
     esac
 }
 

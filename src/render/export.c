@@ -503,6 +503,8 @@ att_status att_sheet_export(att_string *out, const att_sheet *sheet, att_export_
     };
     att_writer program = att_writer_on(out);
     mark(&exporter, languages[language].module, strlen(languages[language].module));
+    att_export_collect_gradients(&exporter);
+    att_export_collect_functions(&exporter);
     put_steps(&exporter);
     if (exporter.status == ATT_OK) {
         put_head(&program, &exporter);

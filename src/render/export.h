@@ -51,9 +51,12 @@ typedef struct att_exporter {
     att_arena arena;
     const att_sheet *sheet;
     att_export_language language;
-    att_symbol_table names;       /* name of the sheet → index of `values`, in `step` */
-    att_symbol_table identifiers; /* identifiers in use */
-    att_export_name *values;      /* in the order of their first assignment */
+    att_symbol_table names;          /* name of the sheet → index of `values`, in `step` */
+    att_symbol_table identifiers;    /* identifiers in use */
+    att_symbol_table differentiated; /* names whose gradient the sheet computes */
+    att_symbol_table layers;         /* names that some line computes by a layer, with parts */
+    const char **failing;    /* own functions that an `expect error` calls; NULL after the last */
+    att_export_name *values; /* in the order of their first assignment */
     size_t value_count;
     size_t value_capacity;
     const att_export_name *locals; /* parameters of the function, or the variable of the loop */
@@ -151,13 +154,18 @@ const att_export_function *att_export_function_find(const att_exporter *exporter
 void att_export_own_call(att_exporter *exporter, const att_export_function *function,
                          const att_expr *node);
 
+/* Finds what must be known of the whole sheet before its functions are written. */
+void att_export_collect_functions(att_exporter *exporter);
+
 /* A definition; the assignments of a loop, from `step` on: returns how many steps it wrote. */
 void att_export_definition(att_exporter *exporter, const att_trace_step *step);
 size_t att_export_loop(att_exporter *exporter, const att_trace_step *step);
 
 /* ---- export_gradient.c */
 
-/* Whether the sheet has a gradient of this name; it must be known before the name is computed. */
+/* Finds the names whose gradient the sheet computes; whether a name is one of them: it must be
+ * known before the name is computed. */
+void att_export_collect_gradients(att_exporter *exporter);
 bool att_export_is_differentiated(const att_exporter *exporter, const char *name);
 
 /* The statement `gradient`, and its check. */

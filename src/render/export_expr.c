@@ -39,11 +39,10 @@ static const struct predefined *find_predefined(const att_exporter *exporter, co
 {
     if (node->kind != ATT_EXPR_NAME || att_export_find(exporter, node->text))
         return NULL;
-    if (exporter->in_function && is_ever_assigned(exporter, node->text))
-        return NULL;
     for (size_t i = 0; i < ATT_COUNT(predefined); i++)
         if (strcmp(predefined[i].name, node->text) == 0)
-            return &predefined[i];
+            return exporter->in_function && is_ever_assigned(exporter, node->text) ? NULL
+                                                                                   : &predefined[i];
     return NULL;
 }
 

@@ -272,11 +272,12 @@ _attend_value() {
 _attend_options() {
     case $verb in
     explain)
-        _attend_words '--help --format --output --digits
-            --detail --only --row --head
-            --input --target --part --layer
-            --step --color --ascii --svg
-            --png --pdf --scale --quiet'
+        _attend_words '--help --format --output --export
+            --digits --detail --only --row
+            --head --input --target --part
+            --layer --step --color --ascii
+            --svg --png --pdf --diagram
+            --scale --quiet'
         ;;
     exercise)
         _attend_words '--help --variant --variants --solution

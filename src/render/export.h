@@ -2,6 +2,7 @@
  *
  *   export.c            the program: its head, the definitions that it uses, a line per statement
  *   export_expr.c       expressions
+ *   export_matrix.c     matrices and lists
  *   export_functions.c  the table of functions, and calls
  *   export_own.c        own functions and loops
  *   export_gradient.c   gradients: of PyTorch's autograd, or as numbers of the sheet
@@ -122,13 +123,19 @@ bool att_export_is_unknown(const att_exporter *exporter, const att_expr *node);
 /* Whether the expression has only numbers, so that Python would compute it without NumPy. */
 bool att_export_is_number(const att_exporter *exporter, const att_expr *node);
 
-/* Whether it is a matrix written with numbers alone. */
-bool att_export_is_literal(const att_exporter *exporter, const att_expr *node);
-
 /* Writes an expression; as a matrix, of a record its result; or as scalar(…) if it is a number. */
 void att_export_value(att_exporter *exporter, const att_expr *node);
 void att_export_matrix(att_exporter *exporter, const att_expr *node);
 void att_export_scalar(att_exporter *exporter, const att_expr *node);
+
+/* ---- export_matrix.c */
+
+/* Whether it is a matrix written with numbers alone. */
+bool att_export_is_literal(const att_exporter *exporter, const att_expr *node);
+
+void att_export_put_matrix(att_exporter *exporter, const att_expr *node);
+void att_export_put_list(att_exporter *exporter, const att_expr *node);
+void att_export_put_load(att_exporter *exporter, const att_expr *node);
 
 /* A matrix with the numbers of a value. */
 void att_export_numbers(att_exporter *exporter, const att_matrix *matrix);

@@ -5,6 +5,7 @@
  *   export_matrix.c     matrices and lists
  *   export_functions.c  the table of functions, and calls
  *   export_own.c        own functions and loops
+ *   export_hand.c       results rounded as by hand
  *   export_gradient.c   gradients: of PyTorch's autograd, or as numbers of the sheet
  *   export_names.c      identifiers, strings and comments: all text of the sheet that enters Python
  *   export_numpy.py, export_torch.py  the definitions (scripts/export-runtime makes the table)
@@ -35,7 +36,9 @@ typedef struct att_export_name {
     const char *name;       /* in the sheet */
     const char *identifier; /* in the program */
     att_export_type type;
-    bool reserved; /* the identifier is taken, but the sheet has not assigned the name yet */
+    const char *by_hand; /* identifier of the value with each step rounded; NULL: the same value;
+                            "": it is not in the program */
+    bool reserved;       /* the identifier is taken, but the sheet has not assigned the name yet */
 } att_export_name;
 
 /* An own function of the sheet, defined in the program. */
@@ -66,8 +69,12 @@ typedef struct att_exporter {
     const struct att_export_constant *gradients; /* of the last `gradient`, as constants */
     const char *gradient; /* identifier of the last gradient; NULL: there was none */
     const att_trace_step *gradient_step;
-    bool after_function; /* the statement before is a definition: two lines stay blank */
-    bool in_function;    /* shapes are those of the last call, and names those of any call */
+    bool after_function;       /* the statement before is a definition: two lines stay blank */
+    bool in_function;          /* shapes are those of the last call, and names those of any call */
+    bool has_hand;             /* a claim is about results rounded as by hand */
+    bool hand;                 /* expressions are written with each step rounded */
+    const char *rounding_name; /* identifier of the function that rounds, */
+    const att_rounding *rounding; /* and how it does it now; or NULL */
     const char *pending; /* the name that is being assigned for the first time: pi = 2 * pi */
     bool used[256];      /* the definitions that the program uses */
     bool checked;        /* inside `expect error`: every rule of the sheet must be enforced */
@@ -107,6 +114,7 @@ const att_export_name *att_export_find(const att_exporter *exporter, const char 
 const char *att_export_identifier(att_exporter *exporter, const char *name);
 const char *att_export_reserve(att_exporter *exporter, const char *name);
 const char *att_export_assign(att_exporter *exporter, const char *name, att_export_type type);
+void att_export_assign_hand(att_exporter *exporter, const char *name, const char *by_hand);
 
 /* A Python string with its quotes; a comment, each line with a '#'; text on one line. */
 void att_export_string(att_exporter *exporter, const char *text);
@@ -167,6 +175,20 @@ void att_export_collect_functions(att_exporter *exporter);
 /* A definition; the assignments of a loop, from `step` on: returns how many steps it wrote. */
 void att_export_definition(att_exporter *exporter, const att_trace_step *step);
 size_t att_export_loop(att_exporter *exporter, const att_trace_step *step);
+
+/* ---- export_hand.c: results rounded as by hand */
+
+/* Whether the program can compute the expression by hand, and whether the expression is a step
+ * whose result is rounded. */
+bool att_export_has_hand(const att_exporter *exporter, const att_expr *node);
+bool att_export_is_hand_step(const att_exporter *exporter, const att_expr *node);
+
+/* Writes the value of the step by hand, if a claim may need it; returns its identifier as in
+ * att_export_name. */
+const char *att_export_hand_value(att_exporter *exporter, const att_trace_step *step);
+
+/* Makes the program round like this from here on. */
+void att_export_set_rounding(att_exporter *exporter, const att_rounding *rounding);
 
 /* ---- export_gradient.c */
 

@@ -130,7 +130,8 @@ static void put_name(att_exporter *exporter, const att_expr *node)
     const att_export_name *value = att_export_find(exporter, node->text);
     const struct predefined *constant = find_predefined(exporter, node);
     if (value) {
-        att_put(&exporter->out, value->identifier);
+        bool by_hand = exporter->hand && value->by_hand;
+        att_put(&exporter->out, by_hand ? value->by_hand : value->identifier);
     } else if (constant) {
         const char *python = constant->python[exporter->language];
         if (strncmp(python, "math.", 5) == 0) {
@@ -374,6 +375,8 @@ static enum level binary_level(const att_expr *node)
 
 static enum level level_of(const att_exporter *exporter, const att_expr *node)
 {
+    if (att_export_is_hand_step(exporter, node))
+        return LEVEL_ATOM;
     if (node->kind == ATT_EXPR_NEGATE)
         return LEVEL_SIGN;
     if (node->kind == ATT_EXPR_TRANSPOSE && is_scalar(exporter, node->child[0]))
@@ -473,7 +476,7 @@ static put_function *const writers[] = {
     [ATT_EXPR_RANGE] = put_range,
 };
 
-void att_export_value(att_exporter *exporter, const att_expr *node)
+static void put_node(att_exporter *exporter, const att_expr *node)
 {
     if (att_export_is_gradient(exporter, node))
         att_export_gradient_value(exporter, node);
@@ -481,6 +484,15 @@ void att_export_value(att_exporter *exporter, const att_expr *node)
         writers[node->kind](exporter, node);
     else
         att_export_refuse(exporter, "an expression of this kind cannot be exported yet");
+}
+
+void att_export_value(att_exporter *exporter, const att_expr *node)
+{
+    bool step = att_export_is_hand_step(exporter, node);
+    if (step)
+        att_putf(&exporter->out, "%s(", exporter->rounding_name);
+    put_node(exporter, node);
+    att_put(&exporter->out, step ? ")" : "");
 }
 
 static void put_raw(att_exporter *exporter, const att_expr *node, enum level level)

@@ -354,6 +354,7 @@ size_t att_export_loop(att_exporter *exporter, const att_trace_step *step)
         att_export_type type =
             step[i].value ? matrix_type : (att_export_type){ ATT_EXPORT_LIST, NULL };
         att_putf(&exporter->out, "%s = ", att_export_assign(exporter, step[i].name, type));
+        att_export_assign_hand(exporter, step[i].name, att_export_hand_value(exporter, &step[i]));
         if (step[i].value) {
             att_export_use(exporter, "stack");
             att_putf(&exporter->out, "(%s)\n", steps[i]);

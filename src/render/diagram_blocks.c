@@ -137,6 +137,19 @@ enum {
     CARDS
 };
 
+/* Whether a formula uses an inner result of the step, under a letter that the picture does not
+ * have. */
+static bool uses_inner(const att_trace_step *step, const att_expr *node)
+{
+    for (size_t i = 0; node->kind == ATT_EXPR_NAME && i < step->part_count; i++)
+        if (step->parts[i].inner && strcmp(step->parts[i].name, node->text) == 0)
+            return true;
+    for (size_t i = 0; i < node->children; i++)
+        if (node->child[i] && uses_inner(step, node->child[i]))
+            return true;
+    return false;
+}
+
 static att_card part_card(att_arena *arena, const att_trace_step *step, const char *name,
                           int64_t head, const char *formula)
 {
@@ -144,7 +157,7 @@ static att_card part_card(att_arena *arena, const att_trace_step *step, const ch
     const att_matrix *m = part ? part->value : NULL;
     bool broken = false;
     bool input = part && part->formula && part->formula->line != 0; /* written in the sheet */
-    if (!formula && part && part->formula &&
+    if (!formula && part && part->formula && !uses_inner(step, part->formula) &&
         !(input &&
           (part->formula->kind == ATT_EXPR_MATRIX || part->formula->kind == ATT_EXPR_LOAD)))
         broken = !(formula = att_card_formula(arena, part->formula));

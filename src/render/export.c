@@ -252,12 +252,14 @@ static void put_value(att_exporter *exporter, const att_trace_step *step)
     att_export_type type = step->formula ? att_export_type_of(exporter, step->formula) : matrix;
     const att_export_name *before = att_export_find(exporter, step->name);
     att_export_type old = before ? before->type : type;
+    const char *by_hand = att_export_hand_value(exporter, step);
     exporter->pending = before ? NULL : step->name;
     att_put(&exporter->out, att_export_assign(exporter, step->name, old));
     att_put(&exporter->out, " = ");
     put_assigned(exporter, step, type);
     exporter->pending = NULL;
     att_export_assign(exporter, step->name, type);
+    att_export_assign_hand(exporter, step->name, by_hand);
     att_export_end(exporter, step->comment);
     put_label_comments(exporter, step);
 }
@@ -318,10 +320,14 @@ static void put_printed(att_exporter *exporter, const att_expr *written)
 static void put_expect(att_exporter *exporter, const att_trace_step *step)
 {
     const att_check *check = step->check;
-    if (check->by_hand) {
+    if (check->by_hand && !(att_export_has_hand(exporter, check->left) &&
+                            att_export_has_hand(exporter, check->right))) {
         att_export_left_out(exporter, "left out, about results rounded as by hand: ", step);
         return;
     }
+    if (check->by_hand)
+        att_export_set_rounding(exporter, check->rounding);
+    exporter->hand = check->by_hand;
     att_export_gradient_constants(exporter, check->left);
     att_export_gradient_constants(exporter, check->right);
     att_export_use(exporter, check->negated ? "expect_not" : "expect");
@@ -332,6 +338,7 @@ static void put_expect(att_exporter *exporter, const att_trace_step *step)
         put_printed(exporter, check->right);
     else
         att_export_matrix(exporter, check->right);
+    exporter->hand = false;
     put_rule(exporter, check, ", ");
     put_line_number(exporter, step);
 }
@@ -503,6 +510,11 @@ att_status att_sheet_export(att_string *out, const att_sheet *sheet, att_export_
     };
     att_writer program = att_writer_on(out);
     mark(&exporter, languages[language].module, strlen(languages[language].module));
+    for (size_t i = 0; i < sheet->step_count; i++)
+        exporter.has_hand = exporter.has_hand || (sheet->steps[i].kind == ATT_STEP_CHECK &&
+                                                  sheet->steps[i].check->by_hand);
+    att_export_collect_gradients(&exporter);
+    att_export_collect_functions(&exporter);
     put_steps(&exporter);
     if (exporter.status == ATT_OK) {
         put_head(&program, &exporter);

@@ -2,8 +2,10 @@
  *
  *   export.c            the program: its head, the definitions that it uses, a line per statement
  *   export_expr.c       expressions
+ *   export_matrix.c     matrices and lists
  *   export_functions.c  the table of functions, and calls
  *   export_own.c        own functions and loops
+ *   export_hand.c       results rounded as by hand
  *   export_gradient.c   gradients: of PyTorch's autograd, or as numbers of the sheet
  *   export_names.c      identifiers, strings and comments: all text of the sheet that enters Python
  *   export_numpy.py, export_torch.py  the definitions (scripts/export-runtime makes the table)
@@ -34,7 +36,9 @@ typedef struct att_export_name {
     const char *name;       /* in the sheet */
     const char *identifier; /* in the program */
     att_export_type type;
-    bool reserved; /* the identifier is taken, but the sheet has not assigned the name yet */
+    const char *by_hand; /* identifier of the value with each step rounded; NULL: the same value;
+                            "": it is not in the program */
+    bool reserved;       /* the identifier is taken, but the sheet has not assigned the name yet */
 } att_export_name;
 
 /* An own function of the sheet, defined in the program. */
@@ -51,9 +55,12 @@ typedef struct att_exporter {
     att_arena arena;
     const att_sheet *sheet;
     att_export_language language;
-    att_symbol_table names;       /* name of the sheet → index of `values`, in `step` */
-    att_symbol_table identifiers; /* identifiers in use */
-    att_export_name *values;      /* in the order of their first assignment */
+    att_symbol_table names;          /* name of the sheet → index of `values`, in `step` */
+    att_symbol_table identifiers;    /* identifiers in use */
+    att_symbol_table differentiated; /* names whose gradient the sheet computes */
+    att_symbol_table layers;         /* names that some line computes by a layer, with parts */
+    const char **failing;    /* own functions that an `expect error` calls; NULL after the last */
+    att_export_name *values; /* in the order of their first assignment */
     size_t value_count;
     size_t value_capacity;
     const att_export_name *locals; /* parameters of the function, or the variable of the loop */
@@ -62,8 +69,12 @@ typedef struct att_exporter {
     const struct att_export_constant *gradients; /* of the last `gradient`, as constants */
     const char *gradient; /* identifier of the last gradient; NULL: there was none */
     const att_trace_step *gradient_step;
-    bool after_function; /* the statement before is a definition: two lines stay blank */
-    bool in_function;    /* shapes are those of the last call, and names those of any call */
+    bool after_function;       /* the statement before is a definition: two lines stay blank */
+    bool in_function;          /* shapes are those of the last call, and names those of any call */
+    bool has_hand;             /* a claim is about results rounded as by hand */
+    bool hand;                 /* expressions are written with each step rounded */
+    const char *rounding_name; /* identifier of the function that rounds, */
+    const att_rounding *rounding; /* and how it does it now; or NULL */
     const char *pending; /* the name that is being assigned for the first time: pi = 2 * pi */
     bool used[256];      /* the definitions that the program uses */
     bool checked;        /* inside `expect error`: every rule of the sheet must be enforced */
@@ -103,6 +114,7 @@ const att_export_name *att_export_find(const att_exporter *exporter, const char 
 const char *att_export_identifier(att_exporter *exporter, const char *name);
 const char *att_export_reserve(att_exporter *exporter, const char *name);
 const char *att_export_assign(att_exporter *exporter, const char *name, att_export_type type);
+void att_export_assign_hand(att_exporter *exporter, const char *name, const char *by_hand);
 
 /* A Python string with its quotes; a comment, each line with a '#'; text on one line. */
 void att_export_string(att_exporter *exporter, const char *text);
@@ -119,13 +131,19 @@ bool att_export_is_unknown(const att_exporter *exporter, const att_expr *node);
 /* Whether the expression has only numbers, so that Python would compute it without NumPy. */
 bool att_export_is_number(const att_exporter *exporter, const att_expr *node);
 
-/* Whether it is a matrix written with numbers alone. */
-bool att_export_is_literal(const att_exporter *exporter, const att_expr *node);
-
 /* Writes an expression; as a matrix, of a record its result; or as scalar(…) if it is a number. */
 void att_export_value(att_exporter *exporter, const att_expr *node);
 void att_export_matrix(att_exporter *exporter, const att_expr *node);
 void att_export_scalar(att_exporter *exporter, const att_expr *node);
+
+/* ---- export_matrix.c */
+
+/* Whether it is a matrix written with numbers alone. */
+bool att_export_is_literal(const att_exporter *exporter, const att_expr *node);
+
+void att_export_put_matrix(att_exporter *exporter, const att_expr *node);
+void att_export_put_list(att_exporter *exporter, const att_expr *node);
+void att_export_put_load(att_exporter *exporter, const att_expr *node);
 
 /* A matrix with the numbers of a value. */
 void att_export_numbers(att_exporter *exporter, const att_matrix *matrix);
@@ -151,13 +169,32 @@ const att_export_function *att_export_function_find(const att_exporter *exporter
 void att_export_own_call(att_exporter *exporter, const att_export_function *function,
                          const att_expr *node);
 
+/* Finds what must be known of the whole sheet before its functions are written. */
+void att_export_collect_functions(att_exporter *exporter);
+
 /* A definition; the assignments of a loop, from `step` on: returns how many steps it wrote. */
 void att_export_definition(att_exporter *exporter, const att_trace_step *step);
 size_t att_export_loop(att_exporter *exporter, const att_trace_step *step);
 
+/* ---- export_hand.c: results rounded as by hand */
+
+/* Whether the program can compute the expression by hand, and whether the expression is a step
+ * whose result is rounded. */
+bool att_export_has_hand(const att_exporter *exporter, const att_expr *node);
+bool att_export_is_hand_step(const att_exporter *exporter, const att_expr *node);
+
+/* Writes the value of the step by hand, if a claim may need it; returns its identifier as in
+ * att_export_name. */
+const char *att_export_hand_value(att_exporter *exporter, const att_trace_step *step);
+
+/* Makes the program round like this from here on. */
+void att_export_set_rounding(att_exporter *exporter, const att_rounding *rounding);
+
 /* ---- export_gradient.c */
 
-/* Whether the sheet has a gradient of this name; it must be known before the name is computed. */
+/* Finds the names whose gradient the sheet computes; whether a name is one of them: it must be
+ * known before the name is computed. */
+void att_export_collect_gradients(att_exporter *exporter);
 bool att_export_is_differentiated(const att_exporter *exporter, const char *name);
 
 /* The statement `gradient`, and its check. */

@@ -5,7 +5,6 @@
 #include "base/minmax.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Python's precedence, from the lowest. */
@@ -39,11 +38,10 @@ static const struct predefined *find_predefined(const att_exporter *exporter, co
 {
     if (node->kind != ATT_EXPR_NAME || att_export_find(exporter, node->text))
         return NULL;
-    if (exporter->in_function && is_ever_assigned(exporter, node->text))
-        return NULL;
     for (size_t i = 0; i < ATT_COUNT(predefined); i++)
         if (strcmp(predefined[i].name, node->text) == 0)
-            return &predefined[i];
+            return exporter->in_function && is_ever_assigned(exporter, node->text) ? NULL
+                                                                                   : &predefined[i];
     return NULL;
 }
 
@@ -112,7 +110,7 @@ att_export_type att_export_type_of(const att_exporter *exporter, const att_expr 
     }
 }
 
-/* ---- Numbers, names and matrices */
+/* ---- Numbers and names */
 
 /* The number as written, in a form that Python takes for the same number. */
 static void put_number(att_exporter *exporter, const att_expr *node)
@@ -132,7 +130,8 @@ static void put_name(att_exporter *exporter, const att_expr *node)
     const att_export_name *value = att_export_find(exporter, node->text);
     const struct predefined *constant = find_predefined(exporter, node);
     if (value) {
-        att_put(&exporter->out, value->identifier);
+        bool by_hand = exporter->hand && value->by_hand;
+        att_put(&exporter->out, by_hand ? value->by_hand : value->identifier);
     } else if (constant) {
         const char *python = constant->python[exporter->language];
         if (strncmp(python, "math.", 5) == 0) {
@@ -145,132 +144,6 @@ static void put_name(att_exporter *exporter, const att_expr *node)
     } else {
         att_export_refuse(exporter, "the name '%.80s' cannot be exported yet", node->text);
     }
-}
-
-enum { MAX_COLUMNS = 96 };
-
-/* The bytes since the last line end: enough to align with. */
-static size_t current_column(const att_exporter *exporter)
-{
-    const att_string *text = exporter->out.text;
-    size_t column = 0;
-    while (column < text->length && text->data[text->length - 1 - column] != '\n')
-        column++;
-    return column;
-}
-
-static void break_line(att_exporter *exporter, size_t indent)
-{
-    att_put(&exporter->out, "\n");
-    att_put_repeat(&exporter->out, " ", (int64_t)indent);
-}
-
-/* One row: [1, 2, 3]. */
-static void put_row(att_exporter *exporter, const att_expr *row)
-{
-    size_t indent = current_column(exporter) + 1;
-    att_put(&exporter->out, "[");
-    for (size_t i = 0; i < row->children; i++) {
-        att_put(&exporter->out, i > 0 ? "," : "");
-        if (i > 0 && current_column(exporter) > MAX_COLUMNS)
-            break_line(exporter, indent);
-        else
-            att_put(&exporter->out, i > 0 ? " " : "");
-        att_export_matrix(exporter, row->child[i]);
-    }
-    att_put(&exporter->out, "]");
-}
-
-bool att_export_is_literal(const att_exporter *exporter, const att_expr *node)
-{
-    if (node->kind != ATT_EXPR_MATRIX)
-        return false;
-    for (size_t i = 0; i < node->children; i++)
-        for (size_t j = 0; j < node->child[i]->children; j++)
-            if (!att_export_is_number(exporter, node->child[i]->child[j]))
-                return false;
-    return true;
-}
-
-static void put_matrix(att_exporter *exporter, const att_expr *node)
-{
-    if (node->children == 0) {
-        att_export_use(exporter, "zeros");
-        att_put(&exporter->out, "(0, 0)");
-        return;
-    }
-    att_export_use(exporter, att_export_is_literal(exporter, node) ? "array" : "block");
-    att_put(&exporter->out, "([");
-    size_t indent = current_column(exporter);
-    for (size_t i = 0; i < node->children; i++) {
-        if (i > 0) {
-            att_put(&exporter->out, ",");
-            break_line(exporter, indent);
-        }
-        put_row(exporter, node->child[i]);
-    }
-    att_put(&exporter->out, "])");
-}
-
-static void put_double(att_exporter *exporter, double x)
-{
-    if (isfinite(x))
-        att_put_json_number(&exporter->out, x);
-    else
-        att_putf(&exporter->out, "float(\"%s\")", isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
-}
-
-void att_export_numbers(att_exporter *exporter, const att_matrix *matrix)
-{
-    att_export_use(exporter, "array");
-    att_put(&exporter->out, "([");
-    size_t indent = current_column(exporter);
-    for (int64_t i = 0; i < matrix->rows; i++) {
-        att_put(&exporter->out, i > 0 ? "," : "");
-        if (i > 0)
-            break_line(exporter, indent);
-        att_put(&exporter->out, "[");
-        for (int64_t j = 0; j < matrix->cols; j++) {
-            att_put(&exporter->out, j > 0 ? "," : "");
-            if (j > 0 && current_column(exporter) > MAX_COLUMNS)
-                break_line(exporter, indent + 1);
-            else
-                att_put(&exporter->out, j > 0 ? " " : "");
-            put_double(exporter, matrix->data[i * matrix->cols + j]);
-        }
-        att_put(&exporter->out, "]");
-    }
-    att_put(&exporter->out, "])");
-}
-
-static void put_list(att_exporter *exporter, const att_expr *node)
-{
-    size_t indent = current_column(exporter) + 1;
-    att_put(&exporter->out, "[");
-    for (size_t i = 0; i < node->children; i++) {
-        att_put(&exporter->out, i > 0 ? "," : "");
-        if (i > 0 && node->child[i]->kind == ATT_EXPR_MATRIX)
-            break_line(exporter, indent);
-        else
-            att_put(&exporter->out, i > 0 ? " " : "");
-        att_export_matrix(exporter, node->child[i]);
-    }
-    att_put(&exporter->out, "]");
-}
-
-static void put_load(att_exporter *exporter, const att_expr *node)
-{
-    att_export_use(exporter, "load");
-    att_put(&exporter->out, "(");
-    att_export_string(exporter, node->child[0]->text);
-    if (node->child[1]) {
-        att_put(&exporter->out, ", ");
-        att_export_string(exporter, node->child[1]->text);
-    }
-    for (size_t i = 2; i < node->children; i++)
-        att_putf(&exporter->out, "%s%lld", i == 2 ? ", at=[" : ", ",
-                 (long long)node->child[i]->number);
-    att_put(&exporter->out, node->children > 2 ? "])" : ")");
 }
 
 /* ---- Fields and indices */
@@ -502,6 +375,8 @@ static enum level binary_level(const att_expr *node)
 
 static enum level level_of(const att_exporter *exporter, const att_expr *node)
 {
+    if (att_export_is_hand_step(exporter, node))
+        return LEVEL_ATOM;
     if (node->kind == ATT_EXPR_NEGATE)
         return LEVEL_SIGN;
     if (node->kind == ATT_EXPR_TRANSPOSE && is_scalar(exporter, node->child[0]))
@@ -587,15 +462,21 @@ static void put_range(att_exporter *exporter, const att_expr *node)
 typedef void put_function(att_exporter *exporter, const att_expr *node);
 
 static put_function *const writers[] = {
-    [ATT_EXPR_NUMBER] = put_number,    [ATT_EXPR_NAME] = put_name,
-    [ATT_EXPR_FIELD] = put_field,      [ATT_EXPR_INDEX] = put_index,
-    [ATT_EXPR_CALL] = att_export_call, [ATT_EXPR_NEGATE] = put_negate,
-    [ATT_EXPR_BINARY] = put_binary,    [ATT_EXPR_TRANSPOSE] = put_transpose,
-    [ATT_EXPR_MATRIX] = put_matrix,    [ATT_EXPR_LIST] = put_list,
-    [ATT_EXPR_LOAD] = put_load,        [ATT_EXPR_RANGE] = put_range,
+    [ATT_EXPR_NUMBER] = put_number,
+    [ATT_EXPR_NAME] = put_name,
+    [ATT_EXPR_FIELD] = put_field,
+    [ATT_EXPR_INDEX] = put_index,
+    [ATT_EXPR_CALL] = att_export_call,
+    [ATT_EXPR_NEGATE] = put_negate,
+    [ATT_EXPR_BINARY] = put_binary,
+    [ATT_EXPR_TRANSPOSE] = put_transpose,
+    [ATT_EXPR_MATRIX] = att_export_put_matrix,
+    [ATT_EXPR_LIST] = att_export_put_list,
+    [ATT_EXPR_LOAD] = att_export_put_load,
+    [ATT_EXPR_RANGE] = put_range,
 };
 
-void att_export_value(att_exporter *exporter, const att_expr *node)
+static void put_node(att_exporter *exporter, const att_expr *node)
 {
     if (att_export_is_gradient(exporter, node))
         att_export_gradient_value(exporter, node);
@@ -603,6 +484,15 @@ void att_export_value(att_exporter *exporter, const att_expr *node)
         writers[node->kind](exporter, node);
     else
         att_export_refuse(exporter, "an expression of this kind cannot be exported yet");
+}
+
+void att_export_value(att_exporter *exporter, const att_expr *node)
+{
+    bool step = att_export_is_hand_step(exporter, node);
+    if (step)
+        att_putf(&exporter->out, "%s(", exporter->rounding_name);
+    put_node(exporter, node);
+    att_put(&exporter->out, step ? ")" : "");
 }
 
 static void put_raw(att_exporter *exporter, const att_expr *node, enum level level)

@@ -218,6 +218,8 @@ void att_export_call(att_exporter *exporter, const att_expr *node)
     }
     for (size_t i = count; i < node->children; i++)
         put_option(exporter, function, row, node->child[i]);
+    if (exporter->hand && row->result)
+        att_putf(&exporter->out, ", step=%s", exporter->rounding_name);
     att_put(&exporter->out, ")");
 }
 

@@ -187,15 +187,26 @@ static bool has_name(const att_trace_part *part, const char *name)
     return length > 0 && strlen(name) == length && memcmp(part->path, name, length) == 0;
 }
 
-bool att_export_is_differentiated(const att_exporter *exporter, const char *name)
+void att_export_collect_gradients(att_exporter *exporter)
 {
+    const att_value none = { 0 };
     for (size_t i = 0; i < exporter->sheet->step_count; i++) {
         const att_trace_step *step = &exporter->sheet->steps[i];
-        for (size_t j = 0; step->kind == ATT_STEP_GRADIENT && j < step->part_count; j++)
-            if (has_name(&step->parts[j], name))
-                return true;
+        for (size_t j = 0; step->kind == ATT_STEP_GRADIENT && j < step->part_count; j++) {
+            size_t length = name_length(&step->parts[j]);
+            if (length == 0)
+                continue;
+            const char *name = att_arena_strndup(&exporter->arena, step->parts[j].path, length);
+            if (!name ||
+                !att_symbol_table_set(&exporter->differentiated, &exporter->arena, name, &none, 0))
+                att_export_no_memory(exporter);
+        }
     }
-    return false;
+}
+
+bool att_export_is_differentiated(const att_exporter *exporter, const char *name)
+{
+    return att_symbol_table_get(&exporter->differentiated, name) != NULL;
 }
 
 /* The value that part `index` is the gradient of, where no part before has its name. */

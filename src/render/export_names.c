@@ -140,8 +140,16 @@ const char *att_export_assign(att_exporter *exporter, const char *name, att_expo
     if (!row)
         return "";
     row->type = type;
+    row->by_hand = NULL;
     row->reserved = false;
     return row->identifier;
+}
+
+void att_export_assign_hand(att_exporter *exporter, const char *name, const char *by_hand)
+{
+    att_export_name *row = name_row(exporter, name);
+    if (row)
+        row->by_hand = by_hand;
 }
 
 /* ---- Text */

@@ -282,6 +282,26 @@ def round_half_away(x, digits=0):
     return np.where(scaled < 1 / np.finfo(float).eps, rounded, x)
 
 
+def cut_off(x, digits):
+    """Without the decimals behind these; a few units in the last place count as whole."""
+    unit = 10.0 ** digits
+    scaled = np.abs(x) * unit
+    whole_part = np.copysign(np.floor(scaled + scaled * 2 * np.finfo(float).eps) / unit, x)
+    return np.where(scaled < 1 / np.finfo(float).eps, whole_part, x)
+
+
+def by_hand(decimals, cut=False):
+    """Rounds the result of a step, or cuts its decimals off, as people with a pocket calculator do."""
+    def step(x):
+        x = round_half_away(np.asarray(x, dtype=np.float64), decimals + 9)  # decimals far behind are round-off
+        return cut_off(x, decimals) if cut else round_half_away(x, decimals)
+    return step
+
+
+def exactly(x):
+    return x
+
+
 # ---------------------------------------------------------------- attention
 
 
@@ -290,14 +310,14 @@ def score_dot(q, k):
     return q @ k.T
 
 
-def score_general(q, k, W):
+def score_general(q, k, W, step=exactly):
     require(matrix(W).shape == (q.shape[1], k.shape[1]), "W: expected d_q × d_k")
-    return q @ W @ k.T
+    return q @ step(k @ matrix(W).T).T
 
 
-def score_additive(q, k, W, U, v_a, b=None):
+def score_additive(q, k, W, U, v_a, b=None, step=exactly):
     require(W.shape[0] == q.shape[1] and U.shape[0] == k.shape[1], "W, U: expected d_q × A and d_k × A")
-    hidden = (q @ W)[:, None, :] + (k @ U)[None, :, :] + vector(b, W.shape[1])
+    hidden = step(q @ W)[:, None, :] + step(k @ U)[None, :, :] + vector(b, W.shape[1])
     return np.tanh(hidden) @ vector(v_a, W.shape[1])
 
 
@@ -414,7 +434,7 @@ def allowed_pairs(queries, keys, causal=False, mask=None, window=None, offset=0,
 
 
 def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, alibi=None,
-              normalizer="softmax", W=None, U=None, b=None, v_a=None, vectors="rows", **masks):
+              normalizer="softmax", W=None, U=None, b=None, v_a=None, vectors="rows", step=exactly, **masks):
     """Score, mask, normalize, combine. The result has the intermediate results as fields."""
     parts = SimpleNamespace(q=not_empty(q), k=not_empty(k), v=not_empty(v))
     require(vectors in ("rows", "columns"), "vectors: expected rows or columns")
@@ -424,9 +444,11 @@ def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, a
     if score != "general" and turned:  # the W of the general score is between query and key
         W, U = (None if x is None else matrix(x).T for x in (W, U))
     weights = {name: matrix(x) for name, x in dict(W=W, U=U, b=b, v_a=v_a).items() if x is not None}
-    scores = SCORES[score](q, k, **weights)
+    if score in ("general", "additive"):  # which have inner results
+        weights["step"] = step
+    scores = step(SCORES[score](q, k, **weights))
     if score == "general":
-        parts.projected = weights["W"] @ k.T if turned else k @ weights["W"].T
+        parts.projected = step(weights["W"] @ k.T if turned else k @ weights["W"].T)
     if score == "scaled" or any(x is not None for x in (scale, softcap, bias)) or (alibi is not None and alibi != 0):
         parts.products = scores
     if scale is not None:
@@ -444,34 +466,35 @@ def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, a
         query = np.arange(len(q))[:, None] + masks.get("offset", 0)
         scores = scores - alibi * np.abs(np.arange(len(k))[None, :] - query)
     allowed = allowed_pairs(len(q), len(k), **masks)
-    parts.scores = np.where(allowed, scores, -np.inf)
+    parts.scores = np.where(allowed, step(scores), -np.inf)
     parts.weights = np.zeros_like(scores)
     output = np.zeros((len(q), v.shape[1]))
     for i, keys in enumerate(allowed):
         if keys.any():  # a query that may attend no key has weights and output of zero
-            parts.weights[i, keys] = NORMALIZERS[normalizer](scores[i, keys])
-            output[i] = parts.weights[i, keys] @ v[keys]
+            parts.weights[i, keys] = step(NORMALIZERS[normalizer](parts.scores[i, keys]))
+            output[i] = step(parts.weights[i, keys] @ v[keys])
     parts.output = output.T if turned else output
     return parts
 
 
-def product(x, W, vectors="rows"):
-    return not_empty(W) @ not_empty(x) if vectors == "columns" else not_empty(x) @ not_empty(W)
+def product(x, W, vectors="rows", step=exactly):
+    return step(not_empty(W) @ not_empty(x) if vectors == "columns" else not_empty(x) @ not_empty(W))
 
 
 def self_attention(x, W_q, W_k, W_v=None, /, **options):
     return cross_attention(x, None, W_q, W_k, W_v, **options)
 
 
-def cross_attention(x, y, W_q, W_k, W_v=None, /, vectors="rows", **options):
+def cross_attention(x, y, W_q, W_k, W_v=None, /, vectors="rows", step=exactly, **options):
     inputs = dict(x=not_empty(x)) if y is None else dict(x=not_empty(x), y=not_empty(y))
     y = x if y is None else y
-    values = y if W_v is None else product(y, W_v, vectors)
-    result = attention(product(x, W_q, vectors), product(y, W_k, vectors), values, vectors=vectors, **options)
+    values = y if W_v is None else product(y, W_v, vectors, step)
+    queries, keys = product(x, W_q, vectors, step), product(y, W_k, vectors, step)
+    result = attention(queries, keys, values, vectors=vectors, step=step, **options)
     return SimpleNamespace(**inputs, **vars(result))
 
 
-def multihead(x, W_q, W_k, W_v, W_O=None, /, heads=None, source=None, vectors="rows", **options):
+def multihead(x, W_q, W_k, W_v, W_O=None, /, heads=None, source=None, vectors="rows", step=exactly, **options):
     """Attention of several heads, whose outputs are concatenated; W_q, W_k, W_v: lists, or one matrix."""
     parts = SimpleNamespace(x=not_empty(x))
     if source is not None:
@@ -485,11 +508,11 @@ def multihead(x, W_q, W_k, W_v, W_O=None, /, heads=None, source=None, vectors="r
     for h in range(count):
         group = h * len(W_k) // count  # several heads of queries may share keys and values
         own = {name: option_of_head(name, value, h, count) for name, value in options.items()}
-        parts.head.append(attention(product(x, W_q[h], vectors), product(y, W_k[group], vectors),
-                                    product(y, W_v[group], vectors), vectors=vectors, **own))
+        q, k, v = (product(*pair, vectors, step) for pair in ((x, W_q[h]), (y, W_k[group]), (y, W_v[group])))
+        parts.head.append(attention(q, k, v, vectors=vectors, step=step, **own))
     parts.heads = np.concatenate([head.output for head in parts.head], axis=0 if vectors == "columns" else 1)
     if W_O is not None:
-        parts.output = product(parts.heads, W_O, vectors)
+        parts.output = product(parts.heads, W_O, vectors, step)
     return parts
 
 
@@ -563,20 +586,20 @@ def gate_weights(W, rows, cols):
     return matrix(W)
 
 
-def rnn(x, h, W_x, W_h, b=None, vectors="rows"):
+def rnn(x, h, W_x, W_h, b=None, vectors="rows", step=exactly):
     """h' = tanh(x W_x + h W_h + b) for each row x."""
     x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
     h = initial_state(h)
     size, steps = len(h), []
     W_x, W_h, b = gate_weights(W_x, x.shape[1], size), gate_weights(W_h, size, size), vector(b, size)
     for x_t in x:
-        z = x_t @ W_x + h @ W_h + b
-        h = np.tanh(z)
+        z = step(x_t @ W_x + h @ W_h + b)
+        h = step(np.tanh(z))
         steps.append((z, h))
     return states("zh", steps, vectors)
 
 
-def lstm(x, h, c, W_x, W_h, b=None, vectors="rows"):
+def lstm(x, h, c, W_x, W_h, b=None, vectors="rows", step=exactly):
     """The gates are side by side in the order i f g o."""
     x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
     h = initial_state(h)
@@ -585,14 +608,14 @@ def lstm(x, h, c, W_x, W_h, b=None, vectors="rows"):
     b = vector(b, 4 * size)
     for x_t in x:
         i, f, g, o = np.split(x_t @ W_x + h @ W_h + b, 4)
-        i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
-        c = f * c + i * g
-        h = o * np.tanh(c)
+        i, f, g, o = (step(gate) for gate in (sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)))
+        c = step(f * c + i * g)
+        h = step(o * np.tanh(c))
         steps.append((i, f, g, o, c, h))
     return states("ifgoch", steps, vectors)
 
 
-def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after", vectors="rows"):
+def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after", vectors="rows", step=exactly):
     """The gates are side by side in the order r z n; the reset gate comes after or before h U_n."""
     require(reset in ("after", "before"), "reset: expected after or before")
     x, h, W_x, W_h = (x.T if vectors == "columns" else x for x in map(not_empty, (x, h, W_x, W_h)))
@@ -603,10 +626,10 @@ def gru(x, h, W_x, W_h, b=None, b_h=None, reset="after", vectors="rows"):
     for x_t in x:
         x_r, x_z, x_n = np.split(x_t @ W_x + b, 3)
         h_r, h_z, h_n = np.split(h @ W_h + b_h, 3)
-        r, z = sigmoid(x_r + h_r), sigmoid(x_z + h_z)
+        r, z = step(sigmoid(x_r + h_r)), step(sigmoid(x_z + h_z))
         past = r * h_n if reset == "after" else (r * h) @ W_h[:, 2 * size :] + b_h[2 * size :]
-        n = np.tanh(x_n + past)
-        h = (1 - z) * n + z * h
+        n = step(np.tanh(x_n + past))
+        h = step((1 - z) * n + z * h)
         steps.append((r, z, n, h))
     return states("rznh", steps, vectors)
 

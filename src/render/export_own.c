@@ -81,23 +81,66 @@ static bool calls(const att_expr *node, const char *name)
     return false;
 }
 
-/* Whether an `expect error` calls the function, directly or through others: then its body must
- * enforce every rule of the sheet. */
+/* The expression that an `expect error` is about; NULL: the step is another. */
+static const att_expr *failing_formula(const att_trace_step *step)
+{
+    if (step->kind == ATT_STEP_ERROR)
+        return step->formula;
+    return step->kind == ATT_STEP_CHECK && step->check->rule == ATT_RULE_ERROR ? step->check->left
+                                                                               : NULL;
+}
+
 static bool is_expected_to_fail(const att_exporter *exporter, const char *name)
 {
+    for (const char **row = exporter->failing; row && *row; row++)
+        if (strcmp(*row, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether an `expect error` calls the function, directly or through others: then its body must
+ * enforce every rule of the sheet. Functions call only functions that are defined before. */
+static void collect_failing(att_exporter *exporter)
+{
+    const att_sheet *sheet = exporter->sheet;
+    size_t count = 0, functions = 0;
+    for (size_t i = 0; i < sheet->step_count; i++)
+        functions += sheet->steps[i].function != NULL;
+    if (functions == 0)
+        return;
+    exporter->failing = att_arena_alloc(&exporter->arena, functions + 1, sizeof *exporter->failing);
+    if (!exporter->failing) {
+        att_export_no_memory(exporter);
+        return;
+    }
+    for (size_t i = sheet->step_count; i-- > 0;) {
+        const att_own_function *own = sheet->steps[i].function;
+        bool fails = false;
+        for (size_t j = i + 1; own && !fails && j < sheet->step_count; j++) {
+            const att_own_function *caller = sheet->steps[j].function;
+            const att_expr *formula = failing_formula(&sheet->steps[j]);
+            fails = (formula && calls(formula, own->name)) ||
+                    (caller && is_expected_to_fail(exporter, caller->name) &&
+                     calls(caller->body, own->name));
+        }
+        if (fails)
+            exporter->failing[count++] = own->name;
+    }
+}
+
+void att_export_collect_functions(att_exporter *exporter)
+{
+    const att_value none = { 0 };
+    collect_failing(exporter);
     for (size_t i = 0; i < exporter->sheet->step_count; i++) {
         const att_trace_step *step = &exporter->sheet->steps[i];
-        bool error = step->kind == ATT_STEP_ERROR ||
-                     (step->kind == ATT_STEP_CHECK && step->check->rule == ATT_RULE_ERROR);
-        const att_expr *formula = step->kind == ATT_STEP_CHECK ? step->check->left : step->formula;
-        if (error && formula && calls(formula, name))
-            return true;
-        if (step->function && strcmp(step->function->name, name) != 0 &&
-            calls(step->function->body, name) &&
-            is_expected_to_fail(exporter, step->function->name))
-            return true;
+        bool layer = step->kind == ATT_STEP_VALUE && step->name && step->formula &&
+                     !step->function && step->formula->kind == ATT_EXPR_CALL &&
+                     att_export_call_type(exporter, step->formula).kind == ATT_EXPORT_RECORD;
+        if (layer &&
+            !att_symbol_table_set(&exporter->layers, &exporter->arena, step->name, &none, 0))
+            att_export_no_memory(exporter);
     }
-    return false;
 }
 
 static bool is_free(const att_exporter *exporter, const char *name)
@@ -114,7 +157,9 @@ static void settle_globals(att_exporter *exporter, const att_expr *node)
 {
     if (node->kind == ATT_EXPR_NAME && is_free(exporter, node->text)) {
         const att_export_name *now = att_export_find(exporter, node->text);
-        for (size_t i = 0; i < exporter->sheet->step_count; i++) {
+        bool parts = (now && now->type.kind == ATT_EXPORT_RECORD) ||
+                     att_symbol_table_get(&exporter->layers, node->text);
+        for (size_t i = 0; parts && i < exporter->sheet->step_count; i++) {
             const att_trace_step *step = &exporter->sheet->steps[i];
             bool later = step->kind == ATT_STEP_VALUE && step->name && !step->function &&
                          step->line > exporter->line && strcmp(step->name, node->text) == 0;
@@ -309,6 +354,7 @@ size_t att_export_loop(att_exporter *exporter, const att_trace_step *step)
         att_export_type type =
             step[i].value ? matrix_type : (att_export_type){ ATT_EXPORT_LIST, NULL };
         att_putf(&exporter->out, "%s = ", att_export_assign(exporter, step[i].name, type));
+        att_export_assign_hand(exporter, step[i].name, att_export_hand_value(exporter, &step[i]));
         if (step[i].value) {
             att_export_use(exporter, "stack");
             att_putf(&exporter->out, "(%s)\n", steps[i]);

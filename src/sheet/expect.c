@@ -112,6 +112,7 @@ static att_status expect_equal(att_interpreter *interpreter, att_parser *parser,
     check->right = right;
     check->negated = negated;
     check->by_hand = by_hand;
+    check->rounding = by_hand ? interpreter->rounding : NULL;
     const att_scope scope = by_hand ? att_hand_scope(interpreter) : interpreter->scope;
     ATT_TRY(att_eval_matrix(&scope, left, &check->actual));
     ATT_TRY(att_eval_matrix(&scope, right, &check->expected));

@@ -64,9 +64,10 @@ typedef enum att_rule {
 /* The outcome of an `expect` or `compare` statement. */
 typedef struct att_check {
     bool passed;
-    bool negated;          /* expect not */
-    bool by_hand;          /* about the results with each step rounded */
-    const att_expr *left;  /* the checked expression; NULL: compare all */
+    bool negated;                 /* expect not */
+    bool by_hand;                 /* about the results with each step rounded */
+    const att_rounding *rounding; /* by_hand: how */
+    const att_expr *left;         /* the checked expression; NULL: compare all */
     const att_expr *right; /* the expected expression; NULL for a comparison with a file and for
                               ATT_RULE_ERROR */
     const char *file;      /* comparison: the file, else NULL */

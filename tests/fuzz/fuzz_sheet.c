@@ -22,6 +22,8 @@ static void check_step(const att_trace_step *step)
                 strpbrk(step->check->message, "\n\r\033") == NULL);
     if (step->kind == ATT_STEP_PLOT)
         PROMISE(step->map->weights != NULL && step->map->queries > 0 && step->map->keys > 0);
+    if (step->kind == ATT_STEP_DIAGRAM)
+        PROMISE(step->part_count == 0 && step->line > 1);
     if (step->kind == ATT_STEP_GRADIENT)
         PROMISE(step->formula != NULL && step->text != NULL && step->part_count > 0);
     for (size_t i = 0; i < step->part_count; i++)

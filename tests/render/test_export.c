@@ -83,8 +83,18 @@ static const struct {
       "\nx = array([[1, 2]])\n# ask x * 2 \"twice\"\n", NULL },
     { "given x = random 1 x 2 from 1 to 2\n",
       "\n# given x = random 1 x 2 from 1 to 2\nx = array([[", NULL },
-    { "round each step to 1 decimal\nx = 1.26 * 1\nexpect x = 1.3 by hand\n",
-      "\n# left out, about results rounded as by hand: expect x = 1.3 by hand\n", NULL },
+    { "x = [1.26 2]\nround each step to 1 decimal\ny = 2 * x + 1 / 3\nexpect y = 2.9 by hand\n",
+      "\nhand = by_hand(1)\ny_hand = hand(hand(2 * x) + hand(1 / 3))\ny = 2 * x + 1 / 3\n"
+      "expect(y_hand, 2.9, line=4)\n",
+      NULL },
+    { "q = [1 2]\ncut each step to 2 decimals\na = attention(q, q, q)\n"
+      "expect not a.weights = 2 by hand\n",
+      "\nhand = by_hand(2, cut=True)\na_hand = attention(q, q, q, step=hand)\n"
+      "a = attention(q, q, q)\nexpect_not(a_hand.weights, 2, line=4)\n",
+      NULL },
+    { "f(x) = x * 2\nround each step to 1 decimal\ny = f(1.26)\nexpect y = 2.5 by hand\n",
+      "\n# left out, about results rounded as by hand: expect y = 2.5 by hand\n", NULL },
+    { "round each step to 1 decimal\ny = 1.26 * 2\n", "\ny = scalar(1.26 * 2)\n", NULL },
     { "x = [1; 2]\nlabel x \"a\" \"\\\"\"\n", "\n# rows of x: \"a\", \"\\\"\"\n", NULL },
     { "# Title\nOne.\n> Two \xE2\x80\xAE three.\n",
       "\n# Title\n# =====\n\n# One.\n# Two \xEF\xBF\xBD three.\n", NULL },
@@ -240,7 +250,9 @@ static void failing_memory_is_reported(void **state)
     att_sheet *sheet = sheet_of("h₁ = [1 2]\na = attention(h₁, h₁, h₁)\nexpect a = h₁\n"
                                 "x = load \"row.npy\"\ncompare x \"row.npy\"\n"
                                 "f(x, y) = x * y\nfor r of h₁: s = f(r, 2); t = s\n"
-                                "L = sum(h₁)\ngradient L check\ng = h₁.grad\n");
+                                "L = sum(h₁)\ngradient L check\ng = h₁.grad\n"
+                                "round each step to 1 decimal\ny = 1.26 * h₁\n"
+                                "expect not y = 9 by hand\n");
     every_arena_allocation_fails(export_sheet, sheet, 200);
     att_sheet_free(sheet);
 }

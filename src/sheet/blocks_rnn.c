@@ -434,6 +434,14 @@ static void map_row(double *out, const double *row, const att_matrix *w, const a
     att_reference_linear(out, row, 1, &weights, ATT_ACTIVATION_NONE);
 }
 
+/* The sum before the activation of a GRU's candidate. */
+static double candidate_sum(const struct run *run, int64_t t, int64_t j)
+{
+    return run->from_x[GRU_N * run->m + j] +
+           (run->before ? reset_before(run, t, j)
+                        : at(run, GRU_R, t)[j] * run->from_h[GRU_N * run->m + j]);
+}
+
 /* The part of step `t` computed again from the parts before it, which a scenario has changed. The
  * gates of an LSTM and the reset gate of a GRU depend on no other part of the step. */
 static void step_part(struct run *run, size_t part, int64_t t)
@@ -448,13 +456,44 @@ static void step_part(struct run *run, size_t part, int64_t t)
         else if (run->cell == &lstm && part == LSTM_H)
             *to = at(run, LSTM_O, t)[j] * att_tanh(at(run, LSTM_C, t)[j]);
         else if (run->cell != &rnn && run->cell != &lstm && part == GRU_N)
-            *to = att_tanh(run->from_x[GRU_N * run->m + j] +
-                           (run->before ? reset_before(run, t, j)
-                                        : at(run, GRU_R, t)[j] * run->from_h[GRU_N * run->m + j]));
+            *to = att_tanh(candidate_sum(run, t, j));
         else if (run->cell != &rnn && run->cell != &lstm && part == GRU_H)
             *to = (1 - at(run, GRU_Z, t)[j]) * at(run, GRU_N, t)[j] +
                   at(run, GRU_Z, t)[j] * previous_state(run, t)[j];
     }
+}
+
+static bool is_made(const struct run *run, att_slip slip)
+{
+    return att_slip_is_made(run->call->scenario, slip, run->call->node, 0);
+}
+
+/* The part of step `t` as a slip has it: an activation left out, or gates exchanged. */
+static bool slip_part(struct run *run, size_t part, int64_t t)
+{
+    bool is_rnn = run->cell == &rnn, is_lstm = run->cell == &lstm, is_gru = !is_rnn && !is_lstm;
+    bool no_activation =
+        (is_rnn && part == RNN_H) || (is_lstm && part == LSTM_H) || (is_gru && part == GRU_N);
+    bool exchanged = (is_lstm && part == LSTM_C) || (is_gru && part == GRU_H);
+    if (!(no_activation && is_made(run, ATT_SLIP_NO_ACTIVATION)) &&
+        !(exchanged && is_made(run, ATT_SLIP_GATES_EXCHANGED)))
+        return false;
+    for (int64_t j = 0; j < run->m; j++) {
+        double *to = at(run, part, t) + j;
+        if (is_rnn)
+            *to = at(run, RNN_Z, t)[j];
+        else if (is_lstm && part == LSTM_H)
+            *to = at(run, LSTM_O, t)[j] * at(run, LSTM_C, t)[j];
+        else if (is_lstm)
+            *to = at(run, LSTM_I, t)[j] * previous_cell_state(run, t)[j] +
+                  at(run, LSTM_F, t)[j] * at(run, LSTM_G, t)[j];
+        else if (part == GRU_N)
+            *to = candidate_sum(run, t, j);
+        else
+            *to = at(run, GRU_Z, t)[j] * at(run, GRU_N, t)[j] +
+                  (1 - at(run, GRU_Z, t)[j]) * previous_state(run, t)[j];
+    }
+    return true;
 }
 
 /* Row `t` of every part with the student's numbers, and what follows from them. */
@@ -464,9 +503,8 @@ static bool apply_scenario(struct run *run, int64_t t)
     for (size_t p = 0; p < run->parts; p++) {
         if (changed)
             step_part(run, p, t);
-        if (run->cell == &rnn && p == RNN_H &&
-            att_slip_is_made(run->call->scenario, ATT_SLIP_NO_ACTIVATION, run->call->node, 0))
-            memcpy(at(run, RNN_H, t), at(run, RNN_Z, t), (size_t)run->m * sizeof(double));
+        if (slip_part(run, p, t))
+            changed = true;
         const att_matrix *given =
             att_scenario_part(run->call, run->cell->part[p].name, 0, run->part[p]);
         if (!given)

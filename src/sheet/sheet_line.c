@@ -258,21 +258,15 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
 
 /* ---- Exercises */
 
-static bool ends_with(const att_sheet_line *line, const char *word)
-{
-    size_t length = strlen(word);
-    return line->length > length && line->text[line->length - length - 1] == ' ' &&
-           memcmp(line->text + line->length - length, word, length) == 0;
-}
-
-/* A requirement begins with a known name, a bracket, a sign or a number, has a comparison, or ends
- * with one of its words: then a slip in the rest of it is an error, and not text. */
+/* Whether a requirement is meant, so that a slip in the rest of it is an error, and not text. */
 static bool is_condition(const att_interpreter *interpreter, const att_sheet_line *rest)
 {
-    return begins_known(interpreter, rest) ||
-           (rest->length > 0 && strchr("([{-0123456789.", rest->text[0])) || contains(rest, "<") ||
-           contains(rest, ">") || contains(rest, "==") || contains(rest, "!=") ||
-           ends_with(rest, "nonzero") || ends_with(rest, "distinct");
+    static const char *const signs[] = { "<", ">", "==", "!=", " nonzero", " distinct" };
+    bool found = begins_known(interpreter, rest) ||
+                 (rest->length > 0 && strchr("([{-0123456789.", rest->text[0]));
+    for (size_t i = 0; i < ATT_COUNT(signs); i++)
+        found = found || contains(rest, signs[i]);
+    return found;
 }
 
 /* Whether the line behind the keyword is what the statement takes. */
@@ -284,12 +278,9 @@ static att_status takes(const att_interpreter *interpreter, const att_sheet_line
     *out = rest->length > 0 && rest->text[0] == '"'; /* of `ask`: the expression is missing */
     if (follower == STRING_ALONE || (follower == EXPRESSION_AND_STRING && *out))
         return ATT_OK;
-    if (follower == CONDITION) {
-        *out = is_condition(interpreter, rest);
-        return ATT_OK;
-    }
-    if (follower == NAME_AND_EQUALS) {
-        *out = name > 0 && is_assignment(rest, name);
+    if (follower == CONDITION || follower == NAME_AND_EQUALS) {
+        *out = follower == CONDITION ? is_condition(interpreter, rest)
+                                     : name > 0 && is_assignment(rest, name);
         return ATT_OK;
     }
     ATT_TRY(try_expression(interpreter, rest, &trial));

@@ -95,7 +95,7 @@ static bool put_wide_formula(att_page *page, const char *name, const att_expr *f
     att_put_formula(&tex, formula, notation, page->options->digits);
     bool wide = tex.status == ATT_OK && att_tex_width(text.data) > LINE_WIDTH;
     if (wide) {
-        att_put(page->out, "\begin{aligned}\n");
+        att_put(page->out, "\\begin{aligned}\n");
         att_put_tex_broken(page->out, text.data, LINE_WIDTH);
     }
     if (tex.status != ATT_OK)

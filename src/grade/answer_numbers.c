@@ -241,6 +241,7 @@ static bool read_word(struct reader *reader, double sign)
                                             "tensor", "jnp",   "matrix",  "vector",  "mat",
                                             "list",   "float", "float64", "float32", NULL };
     static const char *const options[] = { "dtype", "requires_grad", "device", NULL };
+    static const char *const joining[] = { "and", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
     static const char *const blank[] = { "nan", "masked", "mask", "none", "null", "x", NULL };
     size_t length = word_length(reader);
@@ -254,6 +255,10 @@ static bool read_word(struct reader *reader, double sign)
     }
     if (is_word(reader, length, options)) {
         skip_option(reader);
+        return true;
+    }
+    if (reader->count > 0 && is_word(reader, length, joining)) { /* "0.5 and 0.25" */
+        reader->at += length;
         return true;
     }
     size_t whole = length;

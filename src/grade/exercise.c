@@ -195,7 +195,7 @@ static att_status add_instructions(att_sheet *sheet, att_error *err)
 static att_status add_variant(att_sheet *sheet, const char *variant, att_error *err)
 {
     bool titled = sheet->step_count > 0 && sheet->steps[0].kind == ATT_STEP_HEADING;
-    if (!sheet->random)
+    if (!sheet->random || strcmp(variant, "explain") == 0) /* the numbers of the sheet itself */
         return ATT_OK;
     return add_prose(sheet, titled,
                      att_arena_printf(&sheet->arena,

@@ -40,7 +40,7 @@ static void describe(att_grader *judge, size_t index, att_mark *mark)
     for (size_t i = 0; i < ATT_MAX_HINTS; i++)
         mark->hints[i] = copy_text(judge, ask->hints[i]);
     mark->max = ask->points;
-    mark->verdict = ATT_VERDICT_MISSING;
+    mark->outcome = ATT_OUTCOME_MISSING;
     mark->elements = ask->value->rows * ask->value->cols;
     att_matrix *truth = att_matrix_new(arena, ask->value->rows, ask->value->cols);
     judge->out_of_memory = judge->out_of_memory || !truth;

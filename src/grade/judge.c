@@ -1,4 +1,4 @@
-/* The verdict on one answer: right by the truth, right by what follows from earlier answers, wrong.
+/* The outcome of one answer: right by the truth, right by what follows from earlier answers, wrong.
  */
 #include "grade/judge.h"
 
@@ -8,14 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-const char *att_grade_verdict_name(att_grade_verdict verdict)
+const char *att_grade_outcome_name(att_grade_outcome outcome)
 {
     static const char *const names[] = {
-        [ATT_VERDICT_RIGHT] = "right",       [ATT_VERDICT_FOLLOWS] = "follows",
-        [ATT_VERDICT_WITHHELD] = "withheld", [ATT_VERDICT_WRONG] = "wrong",
-        [ATT_VERDICT_MISSING] = "missing",   [ATT_VERDICT_UNREADABLE] = "unreadable",
+        [ATT_OUTCOME_RIGHT] = "right",       [ATT_OUTCOME_FOLLOWS] = "follows",
+        [ATT_OUTCOME_WITHHELD] = "withheld", [ATT_OUTCOME_WRONG] = "wrong",
+        [ATT_OUTCOME_MISSING] = "missing",   [ATT_OUTCOME_UNREADABLE] = "unreadable",
     };
-    return names[verdict];
+    return names[outcome];
 }
 
 /* ---- Values */
@@ -324,12 +324,12 @@ static void accept(att_grader *judge, size_t index, const uint8_t *used, const a
 {
     bool depends = share(used, judge->wrong, judge->sheet->ask_count) &&
                    !same_numbers(value, judge->sheet->asks[index]->value);
-    mark->verdict = depends ? ATT_VERDICT_FOLLOWS : ATT_VERDICT_RIGHT;
+    mark->outcome = depends ? ATT_OUTCOME_FOLLOWS : ATT_OUTCOME_RIGHT;
     if (!depends)
         return;
     find_carried(judge, index, used, value, mark);
     if (follows_trivially(judge, index, value, mark))
-        mark->verdict = ATT_VERDICT_WITHHELD;
+        mark->outcome = ATT_OUTCOME_WITHHELD;
 }
 
 /* Compares with what follows from earlier answers, or from the slips that explain them, which are
@@ -380,12 +380,12 @@ static bool follows(att_grader *judge, size_t index, att_mark *mark)
 
 static void set_points(const att_ask *ask, att_mark *mark)
 {
-    bool full = mark->verdict == ATT_VERDICT_RIGHT || mark->verdict == ATT_VERDICT_FOLLOWS;
+    bool full = mark->outcome == ATT_OUTCOME_RIGHT || mark->outcome == ATT_OUTCOME_FOLLOWS;
     if (full)
         mark->right = mark->elements;
     if (full)
         mark->points = ask->points;
-    else if (ask->partial && mark->verdict == ATT_VERDICT_WRONG && mark->right > 0)
+    else if (ask->partial && mark->outcome == ATT_OUTCOME_WRONG && mark->right > 0)
         mark->points = ask->points * (double)mark->right / (double)mark->elements;
 }
 
@@ -398,21 +398,21 @@ void att_grader_answer(att_grader *judge, size_t index, att_mark *mark)
     mark->turned = answer->turned;
     mark->problem = answer->problem;
     if (answer->state == ATT_ANSWER_MISSING || answer->state == ATT_ANSWER_UNREADABLE) {
-        mark->verdict =
-            answer->state == ATT_ANSWER_MISSING ? ATT_VERDICT_MISSING : ATT_VERDICT_UNREADABLE;
+        mark->outcome =
+            answer->state == ATT_ANSWER_MISSING ? ATT_OUTCOME_MISSING : ATT_OUTCOME_UNREADABLE;
         return;
     }
     mark->given = &answer->numbers;
-    mark->verdict = ATT_VERDICT_WRONG;
+    mark->outcome = ATT_OUTCOME_WRONG;
     int64_t right = att_grader_agreement(judge, index, ask->value, NULL);
     mark->right = right > 0 ? right : 0;
     if (right == mark->elements)
-        mark->verdict = ATT_VERDICT_RIGHT;
+        mark->outcome = ATT_OUTCOME_RIGHT;
     else if (answer->state != ATT_ANSWER_READ || !follows(judge, index, mark))
         att_grader_find_slips(judge, index, mark);
     if (answer->state == ATT_ANSWER_READ && ask->target) {
         judge->earlier[index] = 1;
-        judge->wrong[index] = mark->verdict != ATT_VERDICT_RIGHT;
+        judge->wrong[index] = mark->outcome != ATT_OUTCOME_RIGHT;
     }
     set_points(ask, mark);
 }

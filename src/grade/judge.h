@@ -6,16 +6,16 @@
 #include "grade/answers.h"
 #include "grade/exercise.h"
 
-typedef enum att_grade_verdict {
-    ATT_VERDICT_RIGHT,
-    ATT_VERDICT_FOLLOWS,  /* right, given the student's earlier answers */
-    ATT_VERDICT_WITHHELD, /* it follows, but from a value that makes it trivial */
-    ATT_VERDICT_WRONG,
-    ATT_VERDICT_MISSING,
-    ATT_VERDICT_UNREADABLE,
-} att_grade_verdict;
+typedef enum att_grade_outcome {
+    ATT_OUTCOME_RIGHT,
+    ATT_OUTCOME_FOLLOWS,  /* right, given the student's earlier answers */
+    ATT_OUTCOME_WITHHELD, /* it follows, but from a value that makes it trivial */
+    ATT_OUTCOME_WRONG,
+    ATT_OUTCOME_MISSING,
+    ATT_OUTCOME_UNREADABLE,
+} att_grade_outcome;
 
-const char *att_grade_verdict_name(att_grade_verdict verdict); /* "right", "follows", … */
+const char *att_grade_outcome_name(att_grade_outcome outcome); /* "right", "follows", … */
 
 /* A known slip: `id` for programs, `text` completes "It looks as if …". */
 typedef struct att_slip_text {
@@ -39,7 +39,7 @@ typedef struct att_mark {
     const char *hints[ATT_MAX_HINTS];
     double max;
     double points;
-    att_grade_verdict verdict;
+    att_grade_outcome outcome;
     int64_t right; /* elements */
     int64_t elements;
     const uint8_t *carried; /* [marks] the earlier steps that it follows from; or NULL */

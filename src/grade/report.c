@@ -46,25 +46,25 @@ static const char *steps_text(att_arena *arena, const att_grading *grading, cons
     return text ? text : "earlier steps";
 }
 
-const char *att_mark_verdict(att_arena *arena, const att_grading *grading, const att_mark *mark,
+const char *att_mark_outcome(att_arena *arena, const att_grading *grading, const att_mark *mark,
                              att_grade_detail detail)
 {
     const char *steps = steps_text(arena, grading, mark);
     if (!steps)
         return NULL;
-    switch (mark->verdict) {
-    case ATT_VERDICT_RIGHT:
+    switch (mark->outcome) {
+    case ATT_OUTCOME_RIGHT:
         return "right";
-    case ATT_VERDICT_FOLLOWS:
+    case ATT_OUTCOME_FOLLOWS:
         return att_arena_printf(arena, "right, given your %s", steps);
-    case ATT_VERDICT_WITHHELD:
+    case ATT_OUTCOME_WITHHELD:
         return att_arena_printf(
             arena, "follows from your %s, which leaves nothing to compute here: no points", steps);
-    case ATT_VERDICT_MISSING:
+    case ATT_OUTCOME_MISSING:
         return "no answer";
-    case ATT_VERDICT_UNREADABLE:
+    case ATT_OUTCOME_UNREADABLE:
         return "could not be read";
-    case ATT_VERDICT_WRONG:
+    case ATT_OUTCOME_WRONG:
         break;
     }
     if (detail != ATT_GRADE_CHECK && mark->right > 0 && mark->right < mark->elements)
@@ -117,7 +117,7 @@ size_t att_mark_notes(att_arena *arena, const att_mark *mark, att_grade_detail d
                       const char *out[ATT_MAX_NOTES], bool *failed)
 {
     size_t count = 0;
-    bool right = mark->verdict == ATT_VERDICT_RIGHT || mark->verdict == ATT_VERDICT_FOLLOWS;
+    bool right = mark->outcome == ATT_OUTCOME_RIGHT || mark->outcome == ATT_OUTCOME_FOLLOWS;
     *failed = false;
     if (mark->problem && !right) {
         const char *place = place_text(arena, mark);
@@ -139,7 +139,7 @@ size_t att_mark_notes(att_arena *arena, const att_mark *mark, att_grade_detail d
             failed);
     for (size_t i = 0; !right && i < ATT_MAX_HINTS && mark->hints[i]; i++)
         add(out, &count, att_arena_printf(arena, "Hint: %s", mark->hints[i]), failed);
-    if (detail == ATT_GRADE_REVEAL && mark->verdict != ATT_VERDICT_RIGHT)
+    if (detail == ATT_GRADE_REVEAL && mark->outcome != ATT_OUTCOME_RIGHT)
         add(out, &count, numbers_text(arena, mark), failed);
     return *failed ? 0 : count;
 }
@@ -174,10 +174,11 @@ void att_report_begin_html(att_writer *out, const char *title)
         ".points{font-size:1.15rem;font-weight:600}\n"
         ".mark{margin:.8rem 0;padding:.35rem .9rem;border-left:4px solid var(--pass);"
         "background:var(--card);border-radius:0 6px 6px 0;break-inside:avoid}\n"
-        ".mark p{margin:.15rem 0}\n.mark .verdict{font-weight:600;color:var(--pass)}\n"
+        ".mark p{margin:.15rem 0}\n.mark .outcome{font-weight:600;color:var(--pass)}\n"
         ".mark.wrong{border-color:var(--fail)}\n"
-        ".mark.wrong .verdict{color:var(--fail)}\n"
-        ".mark .note,.mark .earned{color:var(--soft)}\n.mark .earned{float:right;margin-left:1rem}\n"
+        ".mark.wrong .outcome{color:var(--fail)}\n"
+        ".mark .note,.mark .earned{color:var(--soft)}\n.mark "
+        ".earned{float:right;margin-left:1rem}\n"
         "table.class{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
         ".class td,.class th{padding:.25rem .6rem;border-bottom:1px solid var(--line);"
         "text-align:left;vertical-align:top}\n.class .n{text-align:right}\n"

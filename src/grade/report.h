@@ -12,7 +12,7 @@ enum { ATT_MAX_NOTES = 12, ATT_POINTS_SIZE = 32 };
 const char *att_points_text(char out[ATT_POINTS_SIZE], double points);
 
 /* "right, given your step 2", "wrong" */
-const char *att_mark_verdict(att_arena *arena, const att_grading *grading, const att_mark *mark,
+const char *att_mark_outcome(att_arena *arena, const att_grading *grading, const att_mark *mark,
                              att_grade_detail detail);
 
 /* What the student is told besides: sentences in the arena. Returns their number; none if memory is

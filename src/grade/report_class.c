@@ -1,4 +1,4 @@
-/* The table of a class for the teacher: points and verdicts of each student, the results of each
+/* The table of a class for the teacher: points and outcomes of each student, the results of each
  * step, and which slips were frequent; and the same numbers as CSV. */
 #include "grade/report.h"
 
@@ -28,7 +28,7 @@ static const char *symbol(const struct class *class, const att_mark *mark)
         { "✓", "→", "○", "✗", "·", "?" },
         { "ok", "->", "o", "X", ".", "?" },
     };
-    return signs[class->options->ascii][mark->verdict];
+    return signs[class->options->ascii][mark->outcome];
 }
 
 static const char legend[] = "✓ right, → right given earlier answers, ○ follows from a trivial "
@@ -84,11 +84,11 @@ static struct frequency *count_slips(const struct class *class, att_arena *arena
     return rows ? rows : att_arena_alloc(arena, 1, sizeof *rows);
 }
 
-static size_t count_verdicts(const struct class *class, size_t step, att_grade_verdict verdict)
+static size_t count_outcomes(const struct class *class, size_t step, att_grade_outcome outcome)
 {
     size_t count = 0;
     for (size_t g = 0; g < class->count; g++)
-        count += class->gradings[g]->marks[step].verdict == verdict;
+        count += class->gradings[g]->marks[step].outcome == outcome;
     return count;
 }
 
@@ -158,19 +158,19 @@ static void put_text_table(const struct class *class)
 static void put_step(const struct class *class, size_t step)
 {
     static const struct {
-        att_grade_verdict verdict;
+        att_grade_outcome outcome;
         const char *words;
-    } rows[] = { { ATT_VERDICT_RIGHT, "right" },
-                 { ATT_VERDICT_FOLLOWS, "follow" },
-                 { ATT_VERDICT_WITHHELD, "withheld" },
-                 { ATT_VERDICT_WRONG, "wrong" },
-                 { ATT_VERDICT_MISSING, "without an answer" },
-                 { ATT_VERDICT_UNREADABLE, "unreadable" } };
+    } rows[] = { { ATT_OUTCOME_RIGHT, "right" },
+                 { ATT_OUTCOME_FOLLOWS, "follow" },
+                 { ATT_OUTCOME_WITHHELD, "withheld" },
+                 { ATT_OUTCOME_WRONG, "wrong" },
+                 { ATT_OUTCOME_MISSING, "without an answer" },
+                 { ATT_OUTCOME_UNREADABLE, "unreadable" } };
     const char *comma = ": ";
     att_putf(class->out, "(%zu) ", step + 1);
     att_report_put(class->out, class->options->format, first(class)->marks[step].name);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t count = count_verdicts(class, step, rows[i].verdict);
+        size_t count = count_outcomes(class, step, rows[i].outcome);
         if (count > 0) {
             att_putf(class->out, "%s%zu %s", comma, count, rows[i].words);
             comma = ", ";
@@ -230,7 +230,7 @@ static void put_html_student(const struct class *class, const att_grading *gradi
     for (size_t i = 0; i < grading->count; i++) {
         bool good = grading->marks[i].points > 0;
         att_putf(class->out, "<td class=\"%s\" title=\"%s\">%s</td>", good ? "yes" : "no",
-                 att_grade_verdict_name(grading->marks[i].verdict),
+                 att_grade_outcome_name(grading->marks[i].outcome),
                  symbol(class, &grading->marks[i]));
     }
     att_put(class->out, "<td>");
@@ -396,7 +396,7 @@ att_status att_gradings_csv(att_string *out, const att_grading *const *gradings,
     char points[ATT_POINTS_SIZE];
     att_put(&writer, "student,variant,points,max");
     for (size_t i = 0; i < gradings[0]->count; i++) {
-        static const char *const columns[] = { "points", "verdict", "slips" };
+        static const char *const columns[] = { "points", "outcome", "slips" };
         for (size_t c = 0; c < 3; c++) {
             char title[200];
             snprintf(title, sizeof title, "%.150s %s", gradings[0]->marks[i].name, columns[c]);
@@ -415,7 +415,7 @@ att_status att_gradings_csv(att_string *out, const att_grading *const *gradings,
         for (size_t i = 0; i < grading->count; i++) {
             const att_mark *mark = &grading->marks[i];
             att_putf(&writer, ",%s,%s,", att_points_text(points, mark->points),
-                     att_grade_verdict_name(mark->verdict));
+                     att_grade_outcome_name(mark->outcome));
             put_slip_ids(&writer, mark);
         }
         att_put(&writer, ",");

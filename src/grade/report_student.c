@@ -20,12 +20,12 @@ struct page {
 
 static bool is_good(const att_mark *mark)
 {
-    return mark->verdict == ATT_VERDICT_RIGHT || mark->verdict == ATT_VERDICT_FOLLOWS;
+    return mark->outcome == ATT_OUTCOME_RIGHT || mark->outcome == ATT_OUTCOME_FOLLOWS;
 }
 
 /* ---- Text */
 
-static void put_text_mark(struct page *page, const att_mark *mark, const char *verdict,
+static void put_text_mark(struct page *page, const att_mark *mark, const char *outcome,
                           const char *const *notes, size_t count)
 {
     att_terminal terminal = att_terminal_for(page->out, page->options);
@@ -35,7 +35,7 @@ static void put_text_mark(struct page *page, const att_mark *mark, const char *v
     att_put(page->out, "    ");
     att_terminal_style(&terminal, is_good(mark) ? ATT_STYLE_PASSED : ATT_STYLE_FAILED);
     att_put(page->out, is_good(mark) ? (ascii ? "ok " : "✓ ") : (ascii ? "NO " : "✗ "));
-    att_put(page->out, verdict);
+    att_put(page->out, outcome);
     att_terminal_style(&terminal, ATT_STYLE_NONE);
     att_put(page->out, " (");
     att_put_points(page->out, mark->points, mark->max);
@@ -82,13 +82,13 @@ static void put_head(struct page *page, att_format format)
     att_put(page->out, html ? "</p>\n" : "**\n");
 }
 
-static void put_markdown_mark(struct page *page, const att_mark *mark, const char *verdict,
+static void put_markdown_mark(struct page *page, const att_mark *mark, const char *outcome,
                               const char *const *notes, size_t count)
 {
     att_putf(page->out, "\n- %s **(%zu)** ", is_good(mark) ? "✅" : "❌", mark->number);
     att_report_put(page->out, ATT_FORMAT_MARKDOWN, mark->description);
     att_put(page->out, ": **");
-    att_report_put(page->out, ATT_FORMAT_MARKDOWN, verdict);
+    att_report_put(page->out, ATT_FORMAT_MARKDOWN, outcome);
     att_put(page->out, "** (");
     att_put_points(page->out, mark->points, mark->max);
     att_put(page->out, ")\n");
@@ -99,7 +99,7 @@ static void put_markdown_mark(struct page *page, const att_mark *mark, const cha
     }
 }
 
-static void put_html_mark(struct page *page, const att_mark *mark, const char *verdict,
+static void put_html_mark(struct page *page, const att_mark *mark, const char *outcome,
                           const char *const *notes, size_t count)
 {
     att_putf(page->out, "<section class=\"mark%s\"><p><span class=\"earned\">",
@@ -107,8 +107,8 @@ static void put_html_mark(struct page *page, const att_mark *mark, const char *v
     att_put_points(page->out, mark->points, mark->max);
     att_putf(page->out, "</span><b>(%zu)</b> ", mark->number);
     att_put_xml(page->out, mark->description);
-    att_putf(page->out, "</p>\n<p class=\"verdict\">%s ", is_good(mark) ? "✓" : "✗");
-    att_put_xml(page->out, verdict);
+    att_putf(page->out, "</p>\n<p class=\"outcome\">%s ", is_good(mark) ? "✓" : "✗");
+    att_put_xml(page->out, outcome);
     att_put(page->out, "</p>\n");
     for (size_t i = 0; i < count; i++) {
         att_put(page->out, "<p class=\"note\">");
@@ -118,7 +118,7 @@ static void put_html_mark(struct page *page, const att_mark *mark, const char *v
     att_put(page->out, "</section>\n");
 }
 
-typedef void put_mark(struct page *page, const att_mark *mark, const char *verdict,
+typedef void put_mark(struct page *page, const att_mark *mark, const char *outcome,
                       const char *const *notes, size_t count);
 
 /* A paragraph about the whole hand-in. */
@@ -149,12 +149,12 @@ static void put_page(struct page *page)
         const att_mark *mark = &page->grading->marks[i];
         const char *notes[ATT_MAX_NOTES];
         bool failed;
-        const char *verdict = att_mark_verdict(&page->arena, page->grading, mark, page->detail);
+        const char *outcome = att_mark_outcome(&page->arena, page->grading, mark, page->detail);
         size_t count = att_mark_notes(&page->arena, mark, page->detail, notes, &failed);
-        if (failed || !verdict)
+        if (failed || !outcome)
             page->out->status = ATT_NO_MEMORY;
         else
-            marks[format](page, mark, verdict, notes, count);
+            marks[format](page, mark, outcome, notes, count);
     }
     if (format == ATT_FORMAT_HTML)
         att_put_html_end(page->out);
@@ -199,7 +199,7 @@ static void put_json_mark(att_json_writer *out, const att_grading *grading, cons
     att_json_put_integer(out, "number", (int64_t)mark->number);
     att_json_put_string(out, "name", mark->name);
     att_json_put_string(out, "description", mark->description);
-    att_json_put_string(out, "outcome", att_grade_verdict_name(mark->verdict));
+    att_json_put_string(out, "outcome", att_grade_outcome_name(mark->outcome));
     att_json_put_number(out, "points", mark->points);
     att_json_put_number(out, "max", mark->max);
     att_json_put_string(out, "problem", mark->problem);
@@ -267,7 +267,7 @@ static att_status put_test(att_json_writer *out, att_arena *arena, const att_gra
 {
     const char *notes[ATT_MAX_NOTES];
     bool failed;
-    const char *text = att_mark_verdict(arena, grading, mark, detail);
+    const char *text = att_mark_outcome(arena, grading, mark, detail);
     size_t count = att_mark_notes(arena, mark, detail, notes, &failed);
     for (size_t i = 0; i < count && text; i++)
         text = att_arena_printf(arena, "%s\n%s", text, notes[i]);

@@ -15,6 +15,8 @@ static const att_slip_text operations[ATT_SLIPS] = {
                             "the division by the square root of the size was left out" },
     [ATT_SLIP_SCALE_NOT_ROOT] = { "scale-not-root",
                                   "it was divided by the size instead of its square root" },
+    [ATT_SLIP_VARIANCE_NOT_ROOT] = { "variance-not-root",
+                                     "it was divided by the variance instead of its square root" },
     [ATT_SLIP_SOFTMAX_COLUMNS] = { "softmax-columns",
                                    "the softmax was taken over the columns instead of the rows, or "
                                    "the other way round" },
@@ -27,6 +29,9 @@ static const att_slip_text operations[ATT_SLIPS] = {
     [ATT_SLIP_TRANSPOSED] = { "transposed-factor",
                               "rows and columns of a factor were mixed: it was transposed" },
     [ATT_SLIP_HEADS_ADDED] = { "heads-added", "the heads were added instead of concatenated" },
+    [ATT_SLIP_GATES_EXCHANGED] = { "gates-exchanged",
+                                   "the gates that weigh the old and the new state were "
+                                   "exchanged" },
     [ATT_SLIP_NO_BIAS] = { "term-left-out", "a term of a sum, such as a bias, was left out" },
     [ATT_SLIP_NO_ACTIVATION] = { "no-activation",
                                  "the activation function, such as tanh, was left out" },

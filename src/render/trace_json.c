@@ -289,6 +289,7 @@ static void json_gradient(att_page *page, const att_trace_step *step)
     put_formula(page, "formula", step->formula);
     put_string(page, "text", step->text);
     put_parts(page, step);
+    put_derivation(page, step);
     att_put(page->out, "}");
 }
 

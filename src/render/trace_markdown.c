@@ -86,17 +86,20 @@ static const att_notation *choose_notation(att_page *page, const att_expr *formu
 }
 
 /* "name = formula" on several lines, if it is wide; the value is on a line of its own. */
-static bool put_wide_formula(att_page *page, const char *name, const att_expr *formula)
+static bool put_wide_formula(att_page *page, const char *name, const att_expr *formula,
+                             const att_matrix *value)
 {
+    int64_t columns = value ? att_min_i64(value->cols, MAX_COLS) : 0;
+    int64_t beside = columns * (page->options->digits + 4); /* digits of the value */
     const att_notation *notation = choose_notation(page, formula);
     att_string text = { 0 };
     att_writer tex = att_writer_on(&text);
     notation->name(&tex, name, notation);
     att_put(&tex, " &= ");
     att_put_formula(&tex, formula, notation, page->options->digits);
-    bool wide = tex.status == ATT_OK && att_tex_width(text.data) > LINE_WIDTH;
+    bool wide = tex.status == ATT_OK && att_tex_width(text.data) + beside > LINE_WIDTH;
     if (wide) {
-        att_put(page->out, "\begin{aligned}\n");
+        att_put(page->out, "\\begin{aligned}\n");
         att_put_tex_broken(page->out, text.data, LINE_WIDTH);
     }
     if (tex.status != ATT_OK)
@@ -112,7 +115,7 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     const att_notation *notation = &att_notation_mathjax;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
     att_put(page->out, "\n```math\n");
-    bool wide = name && has_formula && put_wide_formula(page, name, formula);
+    bool wide = name && has_formula && put_wide_formula(page, name, formula, value);
     if (!wide && name)
         notation->name(page->out, name, notation);
     if (!wide && name && (has_formula || value))

@@ -434,39 +434,62 @@ static void map_row(double *out, const double *row, const att_matrix *w, const a
     att_reference_linear(out, row, 1, &weights, ATT_ACTIVATION_NONE);
 }
 
+/* The sum before the activation of a GRU's candidate. */
+static double candidate_sum(const struct run *run, int64_t t, int64_t j)
+{
+    return run->from_x[GRU_N * run->m + j] +
+           (run->before ? reset_before(run, t, j)
+                        : at(run, GRU_R, t)[j] * run->from_h[GRU_N * run->m + j]);
+}
+
+/* The slips of a cell that a scenario makes. */
+struct slips {
+    bool no_activation, gates_exchanged;
+};
+
 /* The part of step `t` computed again from the parts before it, which a scenario has changed. The
  * gates of an LSTM and the reset gate of a GRU depend on no other part of the step. */
-static void step_part(struct run *run, size_t part, int64_t t)
+static void step_part(struct run *run, size_t part, int64_t t, struct slips slips)
 {
+    bool is_lstm = run->cell == &lstm, is_gru = run->cell != &rnn && !is_lstm;
     for (int64_t j = 0; j < run->m; j++) {
-        double *to = at(run, part, t) + j;
+        double *to = at(run, part, t) + j, old, new, factor = 1;
+        if (is_lstm && part == LSTM_C) {
+            old = at(run, slips.gates_exchanged ? LSTM_I : LSTM_F, t)[j];
+            new = at(run, slips.gates_exchanged ? LSTM_F : LSTM_I, t)[j];
+            *to = old * previous_cell_state(run, t)[j] + new *at(run, LSTM_G, t)[j];
+            continue;
+        }
+        if (is_gru && part == GRU_H) {
+            old = slips.gates_exchanged ? 1 - at(run, GRU_Z, t)[j] : at(run, GRU_Z, t)[j];
+            *to = (1 - old) * at(run, GRU_N, t)[j] + old * previous_state(run, t)[j];
+            continue;
+        }
         if (run->cell == &rnn && part == RNN_H)
-            *to = att_tanh(at(run, RNN_Z, t)[j]);
-        else if (run->cell == &lstm && part == LSTM_C)
-            *to = at(run, LSTM_F, t)[j] * previous_cell_state(run, t)[j] +
-                  at(run, LSTM_I, t)[j] * at(run, LSTM_G, t)[j];
-        else if (run->cell == &lstm && part == LSTM_H)
-            *to = at(run, LSTM_O, t)[j] * att_tanh(at(run, LSTM_C, t)[j]);
-        else if (run->cell != &rnn && run->cell != &lstm && part == GRU_N)
-            *to = att_tanh(run->from_x[GRU_N * run->m + j] +
-                           (run->before ? reset_before(run, t, j)
-                                        : at(run, GRU_R, t)[j] * run->from_h[GRU_N * run->m + j]));
-        else if (run->cell != &rnn && run->cell != &lstm && part == GRU_H)
-            *to = (1 - at(run, GRU_Z, t)[j]) * at(run, GRU_N, t)[j] +
-                  at(run, GRU_Z, t)[j] * previous_state(run, t)[j];
+            new = at(run, RNN_Z, t)[j];
+        else if (is_lstm && part == LSTM_H)
+            new = at(run, LSTM_C, t)[j], factor = at(run, LSTM_O, t)[j];
+        else if (is_gru && part == GRU_N)
+            new = candidate_sum(run, t, j);
+        else
+            continue;
+        *to = factor * (slips.no_activation ? new : att_tanh(new));
     }
 }
 
 /* Row `t` of every part with the student's numbers, and what follows from them. */
 static bool apply_scenario(struct run *run, int64_t t)
 {
-    bool changed = false;
+    const att_call *call = run->call;
+    const struct slips slips = {
+        att_slip_is_made(call->scenario, ATT_SLIP_NO_ACTIVATION, call->node, 0),
+        run->cell != &rnn &&
+            att_slip_is_made(call->scenario, ATT_SLIP_GATES_EXCHANGED, call->node, 0)
+    };
+    bool changed = slips.no_activation || slips.gates_exchanged;
     for (size_t p = 0; p < run->parts; p++) {
         if (changed)
-            step_part(run, p, t);
-        if (run->cell == &rnn && p == RNN_H &&
-            att_slip_is_made(run->call->scenario, ATT_SLIP_NO_ACTIVATION, run->call->node, 0))
-            memcpy(at(run, RNN_H, t), at(run, RNN_Z, t), (size_t)run->m * sizeof(double));
+            step_part(run, p, t, slips);
         const att_matrix *given =
             att_scenario_part(run->call, run->cell->part[p].name, 0, run->part[p]);
         if (!given)

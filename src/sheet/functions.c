@@ -219,6 +219,29 @@ static att_status norm_argument(const att_call *call, size_t index, const char *
     return ATT_OK;
 }
 
+/* The rows divided by their variance (rmsnorm: their mean square) instead of its root: a slip. */
+static void divide_again(att_matrix *to, const att_matrix *of, double eps, bool centered)
+{
+    for (int64_t i = 0; i < of->rows; i++) {
+        const double *row = of->data + i * of->cols;
+        double mean = 0, squares = 0;
+        for (int64_t j = 0; centered && j < of->cols; j++)
+            mean += row[j] / (double)of->cols;
+        for (int64_t j = 0; j < of->cols; j++)
+            squares += (row[j] - mean) * (row[j] - mean);
+        for (int64_t j = 0; j < of->cols; j++)
+            to->data[i * of->cols + j] /= sqrt(squares / (double)of->cols + eps);
+    }
+}
+
+/* y gain + bias for each row. */
+static void scale_rows(att_matrix *to, const double *gain, const double *bias)
+{
+    for (int64_t i = 0; i < to->rows * to->cols; i++)
+        to->data[i] =
+            to->data[i] * (gain ? gain[i % to->cols] : 1) + (bias ? bias[i % to->cols] : 0);
+}
+
 static att_status run_norm(const att_call *call, att_value *out)
 {
     bool centered = strcmp(call->function->name, "layernorm") == 0;
@@ -235,13 +258,21 @@ static att_status run_norm(const att_call *call, att_value *out)
     ATT_TRY(norm_argument(call, 1, "gain", of->cols, layer.columns, &gain));
     ATT_TRY(norm_argument(call, 2, "bias", of->cols, layer.columns, &bias));
     ATT_TRY(att_option_number(call, "eps", &eps));
+    if (bias && att_slip_is_made(call->scenario, ATT_SLIP_NO_BIAS, call->node, 0))
+        bias = NULL;
+    bool squared = att_slip_is_made(call->scenario, ATT_SLIP_VARIANCE_NOT_ROOT, call->node, 0);
+    const double *factor = squared ? NULL : gain, *term = squared ? NULL : bias;
     att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++) {
         const double *row = of->data + i * of->cols;
         if (centered)
-            att_reference_layer_norm(to->data + i * of->cols, row, of->cols, eps, gain, bias);
+            att_reference_layer_norm(to->data + i * of->cols, row, of->cols, eps, factor, term);
         else
-            att_reference_rms_norm(to->data + i * of->cols, row, of->cols, eps, gain);
+            att_reference_rms_norm(to->data + i * of->cols, row, of->cols, eps, factor);
+    }
+    if (to && squared) {
+        divide_again(to, of, eps, centered);
+        scale_rows(to, gain, bias);
     }
     if (to)
         to->magnitude = fmax(1, to->magnitude); /* of the normalized numbers */

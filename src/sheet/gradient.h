@@ -102,9 +102,9 @@ const att_matrix *att_backward_kept(const att_backward *walk, const char *part);
 
 /* Adds a step for something that has no name in the sheet, such as the sums before the gates. */
 att_status att_backward_show(att_backward *walk, const att_trace_part *part);
-/* The same from a contribution, with its calculations. */
+/* The same from a contribution, with its calculations; `inner`: it belongs to the workings. */
 att_status att_backward_show_worked(att_backward *walk, const char *name,
-                                    const att_contribution *part);
+                                    const att_contribution *part, bool inner);
 
 /* A formula such as "G * B'": the names in `keys`, one letter each, stand for the expressions that
  * follow, in this order. NULL when memory is out. */

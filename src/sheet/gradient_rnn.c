@@ -191,7 +191,7 @@ static att_status show_rule(att_backward *walk, const att_cell_back *back,
                                     .write = write_worked,
                                     .of = work(walk, back, rule->write),
                                     .term_count = 2 };
-    return part.of ? att_backward_show_worked(walk, name, &part)
+    return part.of ? att_backward_show_worked(walk, name, &part, rule == &back->cell->products)
                    : att_fail_memory(att_backward_error(walk));
 }
 

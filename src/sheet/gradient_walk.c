@@ -252,13 +252,14 @@ static att_status add_step(att_backward *walk, const att_recorded_value *value,
 }
 
 att_status att_backward_show_worked(att_backward *walk, const char *name,
-                                    const att_contribution *part)
+                                    const att_contribution *part, bool inner)
 {
     att_calculations calculations = { 0 };
     if (!part->formula || !part->value)
         return att_fail_memory(walk->scope->err);
     ATT_TRY(write_calculations(walk, name, part, part->value, &calculations));
     return att_backward_show(walk, &(att_trace_part){ .name = name,
+                                                      .inner = inner,
                                                       .description = part->reason,
                                                       .formula = part->formula,
                                                       .value = part->value,

@@ -11,19 +11,21 @@
 
 /* Slips of single operations. The order is that of preference where several explain an answer. */
 typedef enum att_slip {
-    ATT_SLIP_NO_SCALE,        /* scores not divided by sqrt(d) */
-    ATT_SLIP_SCALE_NOT_ROOT,  /* divided by d instead of sqrt(d) */
-    ATT_SLIP_SOFTMAX_COLUMNS, /* softmax over the columns instead of the rows */
-    ATT_SLIP_EXP_ONLY,        /* exponents not divided by their sum */
-    ATT_SLIP_MASK_MISSING,    /* no mask */
-    ATT_SLIP_MASK_LATE,       /* the mask applied after the softmax */
-    ATT_SLIP_MASK_ZERO,       /* masked scores set to 0 instead of minus infinity */
-    ATT_SLIP_NOT_TRANSPOSED,  /* a factor that should be transposed was not */
-    ATT_SLIP_TRANSPOSED,      /* a factor transposed that should not be: rows and columns mixed */
-    ATT_SLIP_HEADS_ADDED,     /* heads added instead of concatenated */
-    ATT_SLIP_NO_BIAS,         /* a term of a sum left out */
-    ATT_SLIP_NO_ACTIVATION,   /* tanh, sigmoid or relu left out */
-    ATT_SLIP_ELEMENTWISE,     /* element by element instead of a matrix product */
+    ATT_SLIP_NO_SCALE,          /* scores not divided by sqrt(d) */
+    ATT_SLIP_SCALE_NOT_ROOT,    /* divided by d instead of sqrt(d) */
+    ATT_SLIP_VARIANCE_NOT_ROOT, /* a norm: divided by the variance instead of its root */
+    ATT_SLIP_SOFTMAX_COLUMNS,   /* softmax over the columns instead of the rows */
+    ATT_SLIP_EXP_ONLY,          /* exponents not divided by their sum */
+    ATT_SLIP_MASK_MISSING,      /* no mask */
+    ATT_SLIP_MASK_LATE,         /* the mask applied after the softmax */
+    ATT_SLIP_MASK_ZERO,         /* masked scores set to 0 instead of minus infinity */
+    ATT_SLIP_NOT_TRANSPOSED,    /* a factor that should be transposed was not */
+    ATT_SLIP_TRANSPOSED,        /* a factor transposed that should not be: rows and columns mixed */
+    ATT_SLIP_HEADS_ADDED,       /* heads added instead of concatenated */
+    ATT_SLIP_GATES_EXCHANGED,   /* LSTM: input and forget gate; GRU: z and 1 - z */
+    ATT_SLIP_NO_BIAS,           /* a term of a sum left out */
+    ATT_SLIP_NO_ACTIVATION,     /* tanh, sigmoid or relu left out */
+    ATT_SLIP_ELEMENTWISE,       /* element by element instead of a matrix product */
     ATT_SLIPS,
 } att_slip;
 

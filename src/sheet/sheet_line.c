@@ -22,7 +22,7 @@ enum { KEYWORDS = ATT_COUNT(keywords) };
 
 /* The statements of exercises begin with words that also begin lines of prose ("given the scores",
  * "ask yourself"): each is a statement only before what it takes. */
-enum follower { NAME_AND_EQUALS, EXPRESSION_AND_STRING, STRING_ALONE, KNOWN_NAME };
+enum follower { NAME_AND_EQUALS, EXPRESSION_AND_STRING, STRING_ALONE, CONDITION };
 
 static const struct exercise_keyword {
     const char *word;
@@ -32,7 +32,7 @@ static const struct exercise_keyword {
     { "given", att_run_given, NAME_AND_EQUALS },
     { "ask", att_run_ask, EXPRESSION_AND_STRING },
     { "hint", att_run_hint, STRING_ALONE },
-    { "require", att_run_require, KNOWN_NAME },
+    { "require", att_run_require, CONDITION },
 };
 
 static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
@@ -258,6 +258,17 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
 
 /* ---- Exercises */
 
+/* Whether a requirement is meant, so that a slip in the rest of it is an error, and not text. */
+static bool is_condition(const att_interpreter *interpreter, const att_sheet_line *rest)
+{
+    static const char *const signs[] = { "<", ">", "==", "!=", " nonzero", " distinct" };
+    bool found = begins_known(interpreter, rest) ||
+                 (rest->length > 0 && strchr("([{-0123456789.", rest->text[0]));
+    for (size_t i = 0; i < ATT_COUNT(signs); i++)
+        found = found || contains(rest, signs[i]);
+    return found;
+}
+
 /* Whether the line behind the keyword is what the statement takes. */
 static att_status takes(const att_interpreter *interpreter, const att_sheet_line *rest,
                         enum follower follower, bool *out)
@@ -267,12 +278,9 @@ static att_status takes(const att_interpreter *interpreter, const att_sheet_line
     *out = rest->length > 0 && rest->text[0] == '"'; /* of `ask`: the expression is missing */
     if (follower == STRING_ALONE || (follower == EXPRESSION_AND_STRING && *out))
         return ATT_OK;
-    if (follower == KNOWN_NAME) {
-        *out = begins_known(interpreter, rest);
-        return ATT_OK;
-    }
-    if (follower == NAME_AND_EQUALS) {
-        *out = name > 0 && is_assignment(rest, name);
+    if (follower == CONDITION || follower == NAME_AND_EQUALS) {
+        *out = follower == CONDITION ? is_condition(interpreter, rest)
+                                     : name > 0 && is_assignment(rest, name);
         return ATT_OK;
     }
     ATT_TRY(try_expression(interpreter, rest, &trial));

@@ -26,11 +26,11 @@ static void check_marks(const att_grading *grading)
     PROMISE(grading->points >= 0 && grading->points <= grading->max);
     for (size_t i = 0; i < grading->count; i++) {
         const att_mark *mark = &grading->marks[i];
-        bool good = mark->verdict == ATT_VERDICT_RIGHT || mark->verdict == ATT_VERDICT_FOLLOWS;
+        bool good = mark->outcome == ATT_OUTCOME_RIGHT || mark->outcome == ATT_OUTCOME_FOLLOWS;
         PROMISE(mark->points >= 0 && mark->points <= mark->max);
         PROMISE(!good || (mark->points == mark->max && mark->slip_count == 0));
         PROMISE(mark->right >= 0 && mark->right <= mark->elements);
-        PROMISE((mark->verdict == ATT_VERDICT_UNREADABLE) <= (mark->problem != NULL));
+        PROMISE((mark->outcome == ATT_OUTCOME_UNREADABLE) <= (mark->problem != NULL));
     }
 }
 

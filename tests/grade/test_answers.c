@@ -35,6 +35,8 @@ static const struct {
     const char *text;
     double values[3];
 } rows[] = {
+    { "row is 0.1, 0.2 and 0.3", { 0.1, 0.2, 0.3 } },
+    { "row = 0.1 and 0.2 and 0.3 and so on", { 0.1, 0.2, 0.3 } },
     { "r = 1 2 3", { 1, 2, 3 } },
     { "r = [1, 2, 3]", { 1, 2, 3 } },
     { "R=(1;2;3)", { 1, 2, 3 } },

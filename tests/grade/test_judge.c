@@ -1,4 +1,4 @@
-/* Verdicts, points and reports of graded answers. */
+/* Outcomes, points and reports of graded answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,17 +37,17 @@ static att_grading *grade_text(const char *sheet, const char *variant, const cha
     return grading;
 }
 
-static void expect(const char *answers, const char *verdicts, double points)
+static void expect(const char *answers, const char *outcomes, double points)
 {
     att_grading *grading = grade_text(sheet_text, "ada", answers);
     char found[200] = "";
     for (size_t i = 0; i < grading->count; i++) {
         const att_mark *mark = &grading->marks[i];
         snprintf(found + strlen(found), sizeof found - strlen(found), "%s%s%s%s", i ? " " : "",
-                 att_grade_verdict_name(mark->verdict), mark->slip_count ? ":" : "",
+                 att_grade_outcome_name(mark->outcome), mark->slip_count ? ":" : "",
                  mark->slip_count ? mark->slips[0].what->id : "");
     }
-    assert_string_equal(found, verdicts);
+    assert_string_equal(found, outcomes);
     if (grading->points != points)
         fail_msg("%s: %g points, expected %g", answers, grading->points, points);
     att_grading_free(grading);
@@ -122,7 +122,7 @@ static void rounding_that_is_carried_is_no_mistake(void **state)
     static const char *const answers[] = { "y = 16\nz = 16000", "y = 16\nz = 16140" };
     for (size_t i = 0; i < ATT_COUNT(answers); i++) {
         att_grading *grading = grade_text(sheet, "ada", answers[i]);
-        assert_int_equal(grading->marks[1].verdict, ATT_VERDICT_RIGHT);
+        assert_int_equal(grading->marks[1].outcome, ATT_OUTCOME_RIGHT);
         att_grading_free(grading);
     }
 }

@@ -73,10 +73,11 @@ static const struct {
     { "attention(s, h, h, score = dot, W = W_a, causal)",
       "attention(s, h, h, score = dot, W = W_a, causal)",
       "attention(s, h, h, score = dot, W = W_a, causal)",
-      "\\operatorname{attention}(s,\\ h,\\ h,\\ \\mathrm{score}=\\mathrm{dot},\\ "
-      "\\mathrm{W}=W_{a},\\ \\mathrm{causal})" },
+      "\\operatorname{attention}(s,\\ \\allowbreak h,\\ \\allowbreak h,\\ \\allowbreak "
+      "\\mathrm{score}=\\mathrm{dot},\\ \\allowbreak \\mathrm{W}=W_{a},\\ \\allowbreak "
+      "\\mathrm{causal})" },
     { "multihead(X, {A, B})", "multihead(X, {A, B})", "multihead(X, {A, B})",
-      "\\operatorname{multihead}(X,\\ \\left\\{A,\\ B\\right\\})" },
+      "\\operatorname{multihead}(X,\\ \\allowbreak \\left\\{A,\\ B\\right\\})" },
     { "alpha * W_q_1 + h1 * state", "alpha · W_q_1 + h1 · state", "alpha * W_q_1 + h1 * state",
       "\\alpha\\,W_{q,1} + h_{1}\\,\\mathit{state}" },
     { "from_cut_weights", "from_cut_weights", "from_cut_weights",

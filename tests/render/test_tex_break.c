@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -69,6 +70,55 @@ static void widths_count_what_is_seen(void **state)
     assert_broken("a } = \\begin{x", 20, "a } = \\begin{x");
 }
 
+static size_t count_of(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, word)); text++)
+        count++;
+    return count;
+}
+
+/* Wide statements, sums and fractions: blocks are closed, no line is wider than the page. */
+static void a_markdown_document_has_no_line_wider_than_the_page(void **state)
+{
+    (void)state;
+    static const char sheet[] =
+        "detail all\nX = random(2, 8, seed = 1)\nW = random(8, 2, seed = 2)\n"
+        "y = X * W\nn = layernorm(X)\n"
+        "a_long_name = attention(X, X, X, score = additive, W = W, U = W, v = [0.125 0.25], "
+        "normalizer = softmax, scale = 0.5)\n"
+        "another_long_name = (X + X + X + X + X + X) .* (X + X + X + X + X) + (X - X - X) / 2 + X "
+        "+ X + X + X + X + X + X + X + X\n"
+        "round each step to 2 decimals\nrounded_by_hand = X .* X + X .* X + X .* X + X .* X + X .* "
+        "X "
+        "+ X .* X + X .* X + X .* X\n";
+    att_sheet *made;
+    att_error err = { 0 };
+    if (att_sheet_read(&made, sheet, strlen(sheet), "wide", NULL, &err) != ATT_OK)
+        fail_msg("line %d: %s", err.line, err.message);
+    att_string text = { 0 };
+    const att_render_options options = { .size = sizeof options, .format = ATT_FORMAT_MARKDOWN };
+    assert_int_equal(att_sheet_render(&text, made, &options, NULL), ATT_OK);
+    att_sheet_free(made);
+    assert_int_equal(count_of(text.data, "\\begin{aligned}"),
+                     count_of(text.data, "\\end{aligned}"));
+    assert_true(count_of(text.data, "&= ") > 20 && count_of(text.data, "&\\qquad") > 5);
+    bool math = false;
+    for (const char *at = text.data; *at;) {
+        char line[4096] = "";
+        size_t length = strcspn(at, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, at);
+        for (const char *c = line; *c; c++)
+            assert_true((unsigned char)*c >= ' ');
+        if (strncmp(line, "```", 3) == 0)
+            math = !math;
+        else if (math && att_tex_width(line) > 90)
+            fail_msg("%lld wide: %s", (long long)att_tex_width(line), line);
+        at += length + (at[length] == '\n');
+    }
+    att_string_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -76,6 +126,7 @@ int main(void)
         cmocka_unit_test(the_arguments_of_a_call_are_broken_behind_commas),
         cmocka_unit_test(what_belongs_together_is_not_broken),
         cmocka_unit_test(widths_count_what_is_seen),
+        cmocka_unit_test(a_markdown_document_has_no_line_wider_than_the_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

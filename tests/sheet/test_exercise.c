@@ -11,6 +11,7 @@
 #include "sheet/scenario.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static att_sheet *variant_of(const char *text, const char *variant)
@@ -77,6 +78,37 @@ static void random_values_are_in_their_range(void **state)
     }
 }
 
+static bool above(double x, double y)
+{
+    return x > y;
+}
+
+static bool at_least(double x, double y)
+{
+    return x >= y;
+}
+
+static bool other(double x, double y)
+{
+    return x != y;
+}
+
+static bool same(double x, double y)
+{
+    return x == y;
+}
+
+static bool both(double x, double y)
+{
+    return x > y && y > 1;
+}
+
+/* Only the first elements are compared. */
+static bool any(double x, double y)
+{
+    return x > y;
+}
+
 static void random_values_are_drawn_until_all_requirements_hold(void **state)
 {
     (void)state;
@@ -93,6 +125,47 @@ static void random_values_are_drawn_until_all_requirements_hold(void **state)
         assert_true(sum > 1);
         att_sheet_free(sheet);
     }
+}
+
+/* A comparison holds if each of its elements does. */
+static void requirements_may_be_comparisons_of_any_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *require;
+        bool (*holds)(double x, double y);
+    } cases[] = {
+        { "x > y", above },
+        { "x >= y + 0", at_least },
+        { "y < x", above },
+        { "y <= x", at_least },
+        { "x != y", other },
+        { "x == y", same },
+        { "(x > y) .* (y > 1)", both },
+        { "x - y > 0", above },
+        { "x[1] > y[1]", any },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "given x = random 1 x 2 from 1 to 4\ngiven y = random 1 x 2 from 1 to 4\n"
+                 "require %s\nask x \"x\"\n",
+                 cases[c].require);
+        for (int i = 0; i < 10; i++) {
+            const char name[] = { (char)('a' + i), '\0' };
+            att_sheet *sheet = variant_of(text, name);
+            const double *x = sheet->steps[0].value->data, *y = sheet->steps[1].value->data;
+            for (int j = 0; j < (cases[c].holds == any ? 1 : 2); j++)
+                if (!cases[c].holds(x[j], y[j]))
+                    fail_msg("require %s: x = %g, y = %g", cases[c].require, x[j], y[j]);
+            att_sheet_free(sheet);
+        }
+    }
+    refuse("given x = random 1 x 2 from 1 to 4\nrequire x > 4\n", "1000 draws");
+    refuse("given x = random 1 x 2 from 1 to 4\nrequire x > 0 nonzero distinct\n",
+           "expected 'nonzero', 'distinct', 'above', 'below' or the end of the line");
+    refuse("given x = random 1 x 2 from 1 to 4\nrequire x =\n", "expected");
+    refuse("given x = random 1 x 2 from 1 to 4\nrequire x > [1 2 3]\n", "1 × 3");
 }
 
 static void a_requirement_that_cannot_hold_is_an_error(void **state)
@@ -134,7 +207,12 @@ static void every_possible_slip_changes_something(void **state)
         "a = attention(Q, K, V, causal)\ns = softmax(Q * K' / sqrt(2))\n"
         "r = rnn(Q, b, K, V, b)\nl = tanh(linear(Q, K, b) + b)\n"
         "m = multihead(Q, {K, V}, {V, K}, {Q, V}, score = dot)\n"
-        "ask a \"a\"\nask s \"s\"\nask r \"r\"\nask l \"l\"\nask m.heads \"m\"\n";
+        "n = layernorm([Q, V], [1 2 0.5 1], [0.1 0.2 0.3 0.4])\no = rmsnorm([Q, K])\n"
+        "t = lstm(Q, [0.3], [0.5], [1 2 3 4; 4 3 2 1], [1 -1 2 0.5], [0.1 0.2 0.3 0.4])\n"
+        "g = gru(Q, [0.3], [1 2 3; 4 3 -2], [1 -1 2], [0.1 0.2 0.3])\n"
+        "h = gru(Q, [0.3], [1 2 3; 4 3 -2], [1 -1 2], reset = before)\n"
+        "ask n \"n\"\nask o \"o\"\nask t \"t\"\nask g \"g\"\nask h \"h\"\nask a \"a\"\nask s "
+        "\"s\"\nask r \"r\"\nask l \"l\"\nask m.heads \"m\"\n";
     att_slip_site sites[64];
     att_scenario plain = { .sites = sites, .site_capacity = 64 };
     att_sheet *truth;
@@ -193,6 +271,7 @@ int main(void)
         cmocka_unit_test(an_ask_states_its_terms),
         cmocka_unit_test(random_values_are_in_their_range),
         cmocka_unit_test(random_values_are_drawn_until_all_requirements_hold),
+        cmocka_unit_test(requirements_may_be_comparisons_of_any_kind),
         cmocka_unit_test(a_requirement_that_cannot_hold_is_an_error),
         cmocka_unit_test(numbers_in_place_of_computed_ones_are_used_further),
         cmocka_unit_test(every_possible_slip_changes_something),

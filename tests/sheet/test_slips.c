@@ -325,6 +325,13 @@ static const char *const exercise_slips[] = {
     "require x = 3",
     "require w distinct w",
     "require = 3",
+    "require (x > 100)",
+    "require [x, w] distinct distinct",
+    "require -x above",
+    "require 2 * x blow 3",
+    "require unknown > 0",
+    "require unknown nonzero",
+    "require .5 * x below 0 0",
 };
 
 static void a_statement_of_an_exercise_with_a_slip_is_an_error(void **state)

@@ -59,7 +59,7 @@ const option grade_options[] = {
         .choices = format_choices),
     ROW("output", 'o', STRING, output, "FILE", "output file"),
     ROW("pages", 0, STRING, pages, "FOLDER", "write a page for each student, in the same format"),
-    ROW("csv", 0, STRING, csv, "FILE", "write the points and verdicts as CSV"),
+    ROW("csv", 0, STRING, csv, "FILE", "write the points and outcomes as CSV"),
     ROW("json", 0, STRING, json, "FILE", "write everything, with the right numbers, as JSON"),
     ROW("gradescope", 0, STRING, gradescope, "FILE",
         "write the results.json of Gradescope, for one student"),

@@ -306,7 +306,8 @@ def test_a_session_runs_an_ensemble_ids_and_prompts(model: attend.Model, lm: att
     ids = [token.id for token in lm.tokenize("the ")]
     fed = text.feed([[text.start_token, *ids]] * 2).log_probs.numpy()
     text.start(1)
-    for token in (text.start_token, *ids):
+    step = text.step([text.start_token])
+    for token in ids:
         step = text.step([token])
     np.testing.assert_allclose(step.log_probs.numpy()[0], fed[1], atol=1e-5)
     with pytest.raises(attend.Error):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from attend import _core
+from attend._frame import frame
 
 Format = Literal["text", "markdown", "latex", "html", "json"]
 Detail = Literal["explain", "check", "reveal"]
@@ -49,8 +49,7 @@ class Grading:
         return _core.grading_render(self._handle, detail, None)
 
     def _repr_html_(self) -> str:
-        page = html.escape(self.render("html"), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+        return frame(self.render("html"))
 
     def __str__(self) -> str:
         return self.render()
@@ -127,8 +126,7 @@ class Exercise:
         return Grading(handle, who)
 
     def _repr_html_(self) -> str:
-        page = html.escape(self.questions(format="html"), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+        return frame(self.questions(format="html"))
 
     def __repr__(self) -> str:
         return f"Exercise({self.name!r})"

@@ -121,9 +121,20 @@ class ImageEncoder:
         values = _core.encoder_classify(self._handle, as_image(image).pixels).tolist()
         return dict(sorted(zip(self.labels, values), key=lambda pair: -pair[1]))
 
-    def features(self, image: Image | Path | bytes | ArrayLike) -> Array:
-        """Features of the cells of the center square, [rows, columns, channels]."""
-        return _core.encoder_features(self._handle, as_image(image).pixels)
+    def features(self, image: Image | Path | bytes | ArrayLike | list[Any]) -> Array:
+        """Features of the cells of the center square, [rows, columns, channels]; of a list of
+        images [count, rows, columns, channels], as Model.caption() takes them."""
+        if not isinstance(image, list):
+            return _core.encoder_features(self._handle, as_image(image).pixels)
+        made = [_core.encoder_features(self._handle, as_image(one).pixels) for one in image]
+        if not made:
+            raise ValueError("image: expected at least 1 image, found an empty list")
+        all_of_them = _core.zeros((len(made), *made[0].shape), "float32")
+        bytes_of: Any = memoryview(all_of_them).cast("B")  # type: ignore[arg-type,unused-ignore]
+        size = len(bytes_of) // len(made)
+        for i, one in enumerate(made):
+            bytes_of[i * size : (i + 1) * size] = memoryview(one).cast("B")  # type: ignore[arg-type,unused-ignore]
+        return all_of_them
 
     def fit(
         self, features: ArrayLike, targets: ArrayLike, *, ridge: float = 0.01

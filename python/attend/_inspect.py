@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from attend import _core
 from attend._core import Array
+from attend._frame import frame
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,7 @@ class Alternatives:
         return self.page
 
     def _repr_html_(self) -> str:
-        page = html.escape(self.page, quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+        return frame(self.page)
 
 
 class BeamNode(NamedTuple):
@@ -133,8 +132,7 @@ class Cells:
         return _core.cells_render(self._handle, {"format": "html"})
 
     def _repr_html_(self) -> str:
-        page = html.escape(self.html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+        return frame(self.html())
 
     def __str__(self) -> str:
         return _core.cells_render(self._handle, {"format": "text"})

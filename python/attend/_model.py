@@ -7,6 +7,7 @@ import os
 import queue
 import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from attend import _core
@@ -22,7 +23,7 @@ from attend._inspect import (
     HighlightedText,
 )
 from attend._maps import AttentionMap, from_dict
-from attend._options import DECODING
+from attend._options import DECODING, CaptionOptions, GenerateOptions
 from attend._results import Completion, Output, Prediction, Tagging, Token
 from attend._session import Session
 from attend._sheet import Sheet
@@ -32,11 +33,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from attend._options import (
-        CaptionOptions,
         CellsOptions,
         ClassifyOptions,
         DecodingOptions,
-        GenerateOptions,
         SearchOptions,
         TagOptions,
     )
@@ -46,6 +45,7 @@ Path = str | os.PathLike[str]
 Lines = list[str] | tuple[str, ...] | Iterator[str]
 Side = Literal["source", "target"]
 Block = Literal["encoder", "decoder", "cross"]
+_OWN = {*CaptionOptions.__annotations__, *GenerateOptions.__annotations__}
 
 class Parameters(Mapping[str, Array]):
     """The parameters of a model by name: read-only views of its memory, which they keep alive."""
@@ -70,9 +70,13 @@ class Parameters(Mapping[str, Array]):
 
 
 def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of the call, and those of decoding."""
-    decoding = {key: value for key, value in options.items() if key in DECODING}
-    return {key: value for key, value in options.items() if key not in DECODING}, decoding
+    """Options of the call, and those of decoding. A misspelled one goes where its name is near."""
+    own: dict[str, Any] = {}
+    decoding: dict[str, Any] = {}
+    for key, value in options.items():
+        near = key in DECODING or (key not in _OWN and get_close_matches(key, DECODING))
+        (decoding if near else own)[key] = value
+    return own, decoding
 
 
 def _source(data: Path | Iterable[Any] | None) -> tuple[str | None, Iterator[Any] | None]:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from attend import _core
 from attend._core import Array
+from attend._frame import frame
 from attend._maps import AttentionMap, from_dict
 
 
@@ -118,8 +119,7 @@ class Output:
     def _repr_html_(self) -> str:
         if self.weights is None:
             return f"<p>{html.escape(self.text)}</p>"
-        page = html.escape(self.html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+        return frame(self.html())
 
     def __str__(self) -> str:
         return self.text

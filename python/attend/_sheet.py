@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from attend import _core
 from attend._core import Array
+from attend._frame import frame
 from attend._maps import AttentionMap, from_dict
 
 
@@ -180,9 +180,7 @@ class Sheet:
             raise error
 
     def _repr_html_(self) -> str:
-        # A frame: the page has styles of its own, which are not to reach the notebook's.
-        page = html.escape(self.html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:32em;border:0"></iframe>'
+        return frame(self.html())
 
     def __str__(self) -> str:
         return self.text()

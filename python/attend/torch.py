@@ -46,13 +46,14 @@ class _Attention(torch.autograd.Function):
         output, lse, *tensors = ctx.saved_tensors
         needed = dict(zip(_NAMES, ctx.needs_input_grad[2:]))
         given = {n: t.detach() for n, t in zip(_NAMES, tensors) if t is not None}
+        wanted: Any = [name for name in given if needed[name]]
         grads = _core.attention_backward(
             **given,
             **ctx.options,
             output_grad=grad.detach(),
             output=output.detach(),
             log_sum_exp=lse,
-            wanted=[name for name in given if needed[name]],
+            wanted=wanted,
         )
         made = [
             torch.from_dlpack(grads[name]).to(tensor.dtype) if name in grads else None

@@ -182,6 +182,20 @@ static bool set_option(char *field, const core_option *option, PyObject *value)
     return false;
 }
 
+static bool unknown_option(PyObject *key, const core_option *table)
+{
+    const char *known[64], *word = PyUnicode_AsUTF8AndSize(key, NULL);
+    size_t count = 0;
+    for (; table[count].name && count < 64; count++)
+        known[count] = table[count].name;
+    const char *near = word ? att_suggest(word, known, count) : NULL;
+    if (near)
+        PyErr_Format(PyExc_TypeError, "unknown option '%U'; did you mean '%s'?", key, near);
+    else if (word)
+        PyErr_Format(PyExc_TypeError, "unknown option '%U'", key);
+    return false;
+}
+
 bool core_options_set(void *options, const core_option *table, PyObject *dict)
 {
     PyObject *key, *value;
@@ -192,10 +206,8 @@ bool core_options_set(void *options, const core_option *table, PyObject *dict)
         const core_option *option = table;
         while (option->name && PyUnicode_CompareWithASCIIString(key, option->name) != 0)
             option++;
-        if (!option->name) {
-            PyErr_Format(PyExc_TypeError, "unknown option '%U'", key);
-            return false;
-        }
+        if (!option->name)
+            return unknown_option(key, table);
         if (!set_option((char *)options + option->offset, option, value))
             return false;
     }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import resource
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attend
@@ -146,3 +149,101 @@ def test_ten_thousand_calls_leave_memory_flat(thin: int) -> None:
         assert calls(10000) - before < 1000  # KB; a leak of one array per call is 3 MB
     else:
         calls(10000)
+
+
+class Raising:
+    """An array whose __dlpack__ raises, as a tensor that requires a gradient."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise RuntimeError("requires grad")
+
+
+def test_arrays_that_raise_are_named_in_every_call() -> None:
+    a, bad = np.ones((2, 2), "f"), Raising()
+    model = attend.train("reverse", train_count=50, valid_count=5, hidden_size=4, steps=1,
+                         progress=False)
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("query", lambda: attend.attention(bad, a, a)),
+        ("mask", lambda: attend.attention(a, a, a, mask=bad)),
+        ("out", lambda: attend.attention(a, a, a, out=bad)),
+        ("output_grad", lambda: attend.attention_backward(a, a, a, bad)),
+        ("a", lambda: attend.matmul(bad, a)),
+        ("bias", lambda: attend.matmul(a, a, bias=bad)),
+        ("b", lambda: attend.PackedWeights(bad)),
+        ("data", lambda: attend.Array(bad)),
+        ("data", lambda: attend.AttentionMap(bad)),
+        ("pixels", lambda: attend.Image(bad)),
+        ("images", lambda: model.caption(bad)),
+        ("sources", lambda: model.session().start(bad)),
+        ("features", lambda: model.evaluate([("a", "a")], features=bad)),
+        ("features", lambda: attend.train("caption", [(0, "a")], features=bad)),
+        ("output.bias", lambda: model.replace_parameters({"output.bias": bad})),
+    ]
+    for name, call in calls:
+        with pytest.raises(attend.Error, match=f"^{name}: its __dlpack__ failed: requires grad"):
+            call()
+
+
+def test_memory_in_use_cannot_be_freed_by_others() -> None:
+    """array.array refuses to move its memory while a call has it."""
+    flat = array.array("d", bytes(8 * 4000 * 64))
+    said: list[str] = []
+
+    def handler(*_: object) -> None:
+        try:
+            flat.append(1.0)
+        except BufferError as error:
+            said.append(str(error))
+            raise KeyboardInterrupt from None
+
+    rows = memoryview(flat).cast("B").cast("d", [4000, 64])
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                attend.attention(rows, rows, rows)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert said
+
+
+def test_calls_on_models_and_sheets_leave_memory_flat(thin: int) -> None:
+    pairs = [("ab", "ba"), ("abc", "cba")] * 20
+    model = attend.train("pairs", pairs, valid=pairs, hidden_size=8, steps=1, progress=False)
+    name = next(iter(model.parameters))
+
+    def failing() -> Iterator[Any]:
+        yield pairs[0]
+        raise LookupError
+
+    def once() -> None:
+        parameter = model.parameters[name]
+        np.asarray(parameter)
+        parameter.__dlpack__()
+        output = model.generate("ab", attention=True, beam=2, n_best=2)
+        output.attention_map().svg()
+        output.alternatives
+        session = model.session(attention=True)
+        session.start(["ab", "a"])
+        session.step([session.start_token] * 2)
+        model.tokenize("abc")
+        attend.Sheet("a = softmax([1 2])")["a"]
+        attend.metrics.score(["a b"], [["a c"], [None]], ["bleu", "ter"], resamples=5)
+        for wrong in (lambda: model.evaluate(failing()), lambda: attend.Sheet("a = ["),
+                      lambda: model.generate([None]), lambda: session.step([10**6])):  # type: ignore[list-item]
+            with pytest.raises((LookupError, ValueError, TypeError)):
+                wrong()
+
+    def calls(count: int) -> int:
+        for _ in range(count // thin):
+            once()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = calls(150)
+    after = calls(300)
+    assert thin > 1 or after - before < 1500  # KB

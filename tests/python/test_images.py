@@ -97,6 +97,11 @@ def test_an_imported_encoder_classifies_and_has_features(
     assert list(found.values()) == sorted(found.values(), reverse=True)
     features = encoder.features(pixels(40, 50))
     assert features.ndim == 3 and features.shape[2] == 512
+    both = encoder.features([pixels(40, 50), pixels(30, 20)])
+    assert both.shape == (2, *features.shape)
+    np.testing.assert_array_equal(both[0], features)
+    with pytest.raises(ValueError, match="at least 1 image"):
+        encoder.features([])
     encoder.save(tmp_path / "e.safetensors")
     for copy in (attend.ImageEncoder.load(tmp_path / "e.safetensors"),
                  pickle.loads(pickle.dumps(encoder))):

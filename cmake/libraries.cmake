@@ -6,10 +6,13 @@
 #   ATTEND_PC_LIBS     what a static link needs, for attend.pc: the libraries themselves and not, as
 #                      Requires.private would give, what they in turn were linked with
 #   RSVG_FOUND         the program can turn SVG into PNG and PDF
-set(ATTEND_LIBRARIES m)
+set(ATTEND_LIBRARIES m ${CMAKE_DL_LIBS})
 set(ATTEND_FEATURES)
 set(ATTEND_MODULES)
 set(ATTEND_PC_LIBS -lm)
+foreach(library ${CMAKE_DL_LIBS}) # plugins of transports
+  list(APPEND ATTEND_PC_LIBS -l${library})
+endforeach()
 set(ATTEND_WITHOUT)
 
 # Adds pkg-config module `module` to libattend as ATT_HAVE_<feature>, if it is installed.

@@ -184,6 +184,8 @@ att_status attend_transport(att_transport *out, const char *version, att_error *
                             .wait = wait_all,
                             .abort = end_all,
                             .close = close_link };
+    const char *limit = getenv("ATTEND_TIMEOUT");
+    out->timeout = limit ? strtod(limit, NULL) : 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &out->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &out->ranks);
     return ATT_OK;

@@ -155,19 +155,53 @@ static att_status eval_outputs(evaluation *e, const att_batch *batch, att_error 
     return compare_outputs(e, batch, err);
 }
 
-static att_status eval_batches(evaluation *e, const att_corpus_eval_options *options,
-                               att_error *err)
+/* Evaluates batch `index`; *stop is set where the caller wants no more. */
+static att_status eval_batch(evaluation *e, int64_t index, bool *stop, att_error *err)
 {
-    att_batches_start_sequential(e->batches);
-    for (int64_t i = 0; i < att_batches_count(e->batches); i++) {
-        const att_batch *batch = att_batches_get(e->batches, i);
-        ATT_TRY(error_at_pair(eval_teacher_forced(e, batch, err), e, batch, err));
-        if (e->search)
-            ATT_TRY(error_at_pair(eval_outputs(e, batch, err), e, batch, err));
-        if (options->on_batch && !options->on_batch(options->context))
-            return ATT_OK;
-        ATT_TRY(att_progress_check(err));
+    const att_corpus_eval_options *options = e->options;
+    const att_batch *batch = att_batches_get(e->batches, index);
+    ATT_TRY(error_at_pair(eval_teacher_forced(e, batch, err), e, batch, err));
+    if (e->search)
+        ATT_TRY(error_at_pair(eval_outputs(e, batch, err), e, batch, err));
+    *stop = options->on_batch && !options->on_batch(options->context);
+    return *stop ? ATT_OK : att_progress_check(err);
+}
+
+/* The counts of each batch by themselves, added up in the order of one process. */
+static att_status eval_shared_batches(evaluation *e, const att_eval_share *share, att_error *err)
+{
+    att_token_metrics *total = e->metrics;
+    int64_t count = att_batches_count(e->batches);
+    bool stop = false;
+    att_token_metrics *each = att_alloc_zero((size_t)count, sizeof *each);
+    if (!each)
+        return att_fail_memory(err);
+    att_status status = ATT_OK;
+    for (int64_t i = share->rank; status == ATT_OK && !stop && i < count; i += share->count) {
+        e->metrics = &each[i];
+        status = eval_batch(e, i, &stop, err);
     }
+    e->metrics = total;
+    att_error unused;
+    att_status combined =
+        share->combine(share->context, each, count, status == ATT_OK ? err : &unused);
+    for (int64_t i = 0; i < count; i++)
+        att_token_metrics_merge(total, &each[i]);
+    att_free(each);
+    return status == ATT_OK ? combined : status;
+}
+
+static att_status eval_batches(evaluation *e, att_error *err)
+{
+    const att_corpus_eval_options *options = e->options;
+    bool whole = options->token_losses || options->per_pair || options->output_texts ||
+                 e->carried_state.width > 0;
+    bool stop = false;
+    att_batches_start_sequential(e->batches);
+    if (options->share && options->share->count > 1 && !whole)
+        return eval_shared_batches(e, options->share, err);
+    for (int64_t i = 0; !stop && i < att_batches_count(e->batches); i++)
+        ATT_TRY(eval_batch(e, i, &stop, err));
     return ATT_OK;
 }
 
@@ -210,7 +244,7 @@ att_status att_corpus_eval(att_token_metrics *metrics, const att_model *model,
     if (status == ATT_OK && options->decode && !captions)
         status = open_search(&e, options->decoding, err);
     if (status == ATT_OK)
-        status = eval_batches(&e, options, err);
+        status = eval_batches(&e, err);
     if (status == ATT_OK && options->decode && captions)
         status = att_caption_eval_outputs(metrics, model, &part, options, err);
     att_free(e.stream_ids);

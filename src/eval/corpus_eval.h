@@ -23,6 +23,16 @@ typedef struct att_references {
 
 void att_references_free(att_references *references);
 
+/* An evaluation that several processes share: each evaluates every count-th batch. */
+typedef struct att_eval_share {
+    int rank, count;
+    /* Completes `batches` [batch_count], the counts of each batch: those of the batches that other
+     * processes evaluated are zero before. Called once, after an evaluation that failed too. */
+    att_status (*combine)(void *context, att_token_metrics *batches, int64_t batch_count,
+                          att_error *err);
+    void *context;
+} att_eval_share;
+
 typedef struct att_corpus_eval_options {
     /* Tokens per batch; 0: as in training. The counts do not depend on it. */
     int64_t batch_tokens;
@@ -35,6 +45,10 @@ typedef struct att_corpus_eval_options {
     float *token_losses;            /* language model: [tokens - 1] the loss of each token */
     att_token_metrics *per_pair;    /* [pairs] the counts of each pair are added here */
     att_output_texts *output_texts; /* the generated texts */
+
+    /* NULL: one process. Not where a batch continues the one before it, and not with the optional
+     * results: then every process evaluates all. */
+    const att_eval_share *share;
 
     /* Called after each batch, or NULL; false ends the evaluation with the counts so far. */
     bool (*on_batch)(void *context);

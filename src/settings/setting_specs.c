@@ -382,7 +382,7 @@ const att_setting_spec att_setting_specs[] = {
     INTEGER("schedule", "batch-tokens", batch_tokens, ALL, "2048", 1, 1e8, "TOKENS",
             "batch size in tokens, padding included: sequences times the longer side"),
     INTEGER("schedule", "accumulate", accumulate, ALL, "1", 1, 1e6, "N",
-            "number of batches whose gradients are accumulated per step"),
+            "micro-batches of a step; their gradients are summed, and processes share them"),
 
     INTEGER("run", "validate-every", validate_every, ALL, "0", 0, MAX_COUNT, "STEPS",
             "steps between validations; 0: validate after every epoch"),

@@ -5,6 +5,22 @@
 #endif
 #include "attend.h"
 
+#ifdef __wasi__ /* no processes, no plugins */
+
+att_status att_transport_open(att_transport **out, att_error *err)
+{
+    (void)err;
+    *out = NULL;
+    return ATT_OK;
+}
+
+void att_transport_close(att_transport *transport)
+{
+    (void)transport;
+}
+
+#else
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/string.h"
@@ -154,3 +170,5 @@ void att_transport_close(att_transport *transport)
         transport->close(transport->context);
     att_free(transport);
 }
+
+#endif

@@ -89,6 +89,30 @@ static att_status eval_tokens(att_training *training, att_validation *out,
     return training->data.model_type == ATT_MODEL_TAGGER ? eval_tagger(out, training, err) : ATT_OK;
 }
 
+/* Batches of the validation data that processes have evaluated: process r those of the indices r,
+ * r + count, …. Process 0 gathers them and tells all. */
+static att_status combine_batches(void *context, att_token_metrics *batches, int64_t batch_count,
+                                  att_error *err)
+{
+    att_training *training = context;
+    att_group *group = &training->exchange.group;
+    int64_t most = att_ceil_div_i64(batch_count, group->count);
+    att_token_metrics *own = att_alloc_zero((size_t)most, sizeof *own);
+    att_token_metrics *all = att_alloc_zero((size_t)(most * group->count), sizeof *all);
+    att_status status = own && all ? ATT_OK : att_fail_memory(err);
+    for (int64_t i = group->rank; status == ATT_OK && i < batch_count; i += group->count)
+        own[i / group->count] = batches[i];
+    if (status == ATT_OK)
+        status = att_group_gather(group, all, own, (size_t)most * sizeof *own, err);
+    if (status == ATT_OK)
+        status = att_group_broadcast(group, all, (size_t)(most * group->count) * sizeof *all, err);
+    for (int64_t i = 0; status == ATT_OK && i < batch_count; i++)
+        batches[i] = all[i % group->count * most + i / group->count];
+    att_free(own);
+    att_free(all);
+    return status;
+}
+
 /* Evaluates the current parameters, with teacher forcing and with generated outputs. */
 static att_status eval_params(att_training *training, att_validation *out,
                               bool (*should_continue)(void *), void *context, att_error *err)
@@ -98,6 +122,9 @@ static att_status eval_params(att_training *training, att_validation *out,
                                             type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CAPTION,
                                         .on_batch = should_continue,
                                         .context = context };
+    const att_eval_share share = { training->exchange.group.rank, training->exchange.group.count,
+                                   combine_batches, training };
+    options.share = &share;
     ATT_TRY(att_params_pack(&training->model->params, err));
     if (training->settings->best_metric != ATT_BEST_METRIC_BLEU)
         return eval_tokens(training, out, &options, err);
@@ -209,7 +236,7 @@ static att_status agree_on_validation(att_training *training, att_status status,
                                       att_error *err)
 {
     att_group *group = &training->exchange.group;
-    if (group->count == 1)
+    if (group->count == 1 || status == ATT_NO_MEMORY) /* alone: perhaps before it could combine */
         return status;
     if (status == ATT_CANCELLED) {
         training->wants |= ATT_WANTS_CANCEL;
@@ -284,7 +311,8 @@ static att_status finish_average(att_training *training, float *mean, att_error 
     params->value = mean;
     att_params_mark_changed(params);
     att_status status = eval_params(training, &validation, NULL, NULL, err);
-    status = att_group_agree(&training->exchange.group, status, err);
+    if (status != ATT_NO_MEMORY)
+        status = att_group_agree(&training->exchange.group, status, err);
     params->value = current;
     att_params_mark_changed(params);
     int64_t count = snapshot_count(training);

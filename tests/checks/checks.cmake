@@ -26,6 +26,9 @@ attend_test(check_examples ${checks}/examples ${CMAKE_BINARY_DIR}/examples
   $<TARGET_FILE:attend_program>)
 attend_test(check_install ${checks}/install ${CMAKE_BINARY_DIR})
 
+# The same bits from several processes, with each MPI that is installed; `make test-long` has all models.
+attend_test(processes ${PROJECT_SOURCE_DIR}/tests/processes/run $<TARGET_FILE:attend_program> --every 20)
+
 # Results to the last bit. Plain C is slow: every fourth model and one number of threads there, all on
 # the vector sets. `make test-long` has all on all.
 attend_test(bits_vector ${PROJECT_SOURCE_DIR}/tests/bits/run $<TARGET_FILE:attend_program>

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 OURS = re.compile(r"(attend|make)( |$)|(bench|scripts|tests|build[a-z-]*)/[\w.*/-]+( |$)|\S.*\| *attend [a-z]")
 TOOLS = re.compile(r"(cmake|ctest|cc|pip|man|awk|head|tail|zcat|printf|echo|cat|cp|mkdir|prepare|python3|for) ")
 FUNCTION = re.compile(r"\w+\(\) *\{.*\}$")
-BEFORE = re.compile(r"((sudo|nice|env|[A-Z_]+=\S*) +)*")  # what may stand before a command
+BEFORE = re.compile(r"((sudo|nice|env|mpirun -n \d+|[A-Z_]+=\S*) +)*")  # what may stand before a command
 NAMED_FILE = re.compile(r"<!-- file: (\S+) -->")
 SHELLS = ("", "sh", "bash", "shell", "console")
 

@@ -54,7 +54,10 @@ static att_status check_input(const att_prepare_run *run, const att_corpus_input
         if (paths[i] && att_file_same(paths[i], run->path))
             return att_fail(err, ATT_BAD_INPUT, run->path,
                             "would be overwritten: it is also an input");
-        if (paths[i] && att_token_file_detect(paths[i]))
+        bool is_prepared = false;
+        if (paths[i])
+            ATT_TRY(att_token_file_detect(&is_prepared, paths[i], err));
+        if (is_prepared)
             return att_fail(err, ATT_BAD_INPUT, paths[i], "is a token file already, expected text");
     }
     return ATT_OK;

@@ -161,6 +161,7 @@ static att_status eval_batches(evaluation *e, const att_corpus_eval_options *opt
     att_batches_start_sequential(e->batches);
     for (int64_t i = 0; i < att_batches_count(e->batches); i++) {
         const att_batch *batch = att_batches_get(e->batches, i);
+        ATT_TRY(att_batches_status(e->batches, err));
         ATT_TRY(error_at_pair(eval_teacher_forced(e, batch, err), e, batch, err));
         if (e->search)
             ATT_TRY(error_at_pair(eval_outputs(e, batch, err), e, batch, err));

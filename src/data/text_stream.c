@@ -106,7 +106,7 @@ static att_status open_file(att_text_stream *stream, const char *path, const cha
 /* The compression by the first bytes. */
 static att_status detect(att_text_stream *stream, att_error *err)
 {
-    char bytes[8];
+    char bytes[16];
     ssize_t got;
     do
         got = pread(stream->fd, bytes, sizeof bytes, 0);

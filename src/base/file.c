@@ -78,13 +78,11 @@ static ssize_t read_fully(int fd, char *to, size_t size)
     size_t done = 0;
     while (done < size) {
         ssize_t got = read(fd, to + done, att_min_size(size - done, READ_CHUNK));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
+        if (got < 0 && errno != EINTR)
             return -1;
         if (got == 0)
             break;
-        done += (size_t)got;
+        done += got > 0 ? (size_t)got : 0;
         att_progress_poll();
         if (att_progress_cancelled())
             break;

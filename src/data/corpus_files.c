@@ -35,6 +35,9 @@ att_status att_text_format_check(const char *name, const char *bytes, size_t len
         if (length >= unsupported_formats[i].count &&
             memcmp(bytes, unsupported_formats[i].bytes, unsupported_formats[i].count) == 0)
             return att_fail(err, ATT_BAD_INPUT, name, "%s", unsupported_formats[i].message);
+    if (length > 9 && bytes[7] == '\0' && memcmp(bytes + 8, "{\"", 2) == 0)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "is a .safetensors file (a model, or a token file), expected UTF-8 text");
     return ATT_OK;
 }
 

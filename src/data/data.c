@@ -61,9 +61,11 @@ att_status att_data_load_initial(att_data *out, att_settings *settings,
                                  const att_initial_vocabs *initial, att_error *err)
 {
     *out = (att_data){ .model_type = att_settings_model_type(settings), .initial = initial };
-    att_status status = att_prepared_path(settings)
-                            ? att_prepared_load(out, settings, err)
-                            : loaders[out->model_type]->load(out, settings, err);
+    const char *prepared;
+    att_status status = att_prepared_path(&prepared, settings, err);
+    if (status == ATT_OK)
+        status = prepared ? att_prepared_load(out, settings, err)
+                          : loaders[out->model_type]->load(out, settings, err);
     out->initial = NULL;
     if (status != ATT_OK)
         att_data_free(out);
@@ -109,7 +111,9 @@ att_status att_data_read(att_corpus *out, const att_data_read_options *options, 
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "the model does not name its validation data: name a file");
     ATT_TRY(att_data_check_recorded(options, err));
-    const char *prepared = options->path ? NULL : att_prepared_path(settings);
+    const char *prepared = NULL;
+    if (!options->path)
+        ATT_TRY(att_prepared_path(&prepared, settings, err));
     att_status status = prepared
                             ? att_prepared_read_valid(out, options, prepared, err)
                             : loaders[att_settings_model_type(settings)]->read(out, options, err);

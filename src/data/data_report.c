@@ -180,12 +180,14 @@ static att_status report_labels(att_string *out, const att_data *data)
     enum { MAX_LABELS_SHOWN = 10 };
     int32_t labels = att_vocab_size(data->target_vocab) - ATT_ID_FIRST;
     ATT_TRY(att_string_printf(out, "%-12s%d:", "labels", labels));
-    for (int32_t i = 0; i < labels && i < MAX_LABELS_SHOWN; i++)
-        ATT_TRY(
-            att_string_printf(out, "%s %s (%.1f %%)", i > 0 ? "," : "",
-                              att_vocab_token(data->target_vocab, ATT_ID_FIRST + i),
-                              percent(att_vocab_token_count(data->target_vocab, ATT_ID_FIRST + i),
-                                      data->train.stats.target.tokens)));
+    for (int32_t i = 0; i < labels && i < MAX_LABELS_SHOWN; i++) {
+        const char *label = att_vocab_token(data->target_vocab, ATT_ID_FIRST + i);
+        int64_t count = att_vocab_token_count(data->target_vocab, ATT_ID_FIRST + i);
+        ATT_TRY(att_string_printf(out, "%s %s", i > 0 ? "," : "", label));
+        if (count > 0) /* a vocabulary that was read from a file has no counts */
+            ATT_TRY(att_string_printf(out, " (%.1f %%)",
+                                      percent(count, data->train.stats.target.tokens)));
+    }
     return att_string_puts(out, labels > MAX_LABELS_SHOWN ? ", …\n" : "\n");
 }
 

@@ -282,6 +282,17 @@ static att_status measure_pairs(att_prepare_run *run, const att_token_file *file
     return data->valid_in_train ? ATT_OK : count_overlap(data, &train, pairs, &valid, err);
 }
 
+static att_status measure_data(att_prepare_run *run, att_error *err)
+{
+    const att_token_file *file;
+    ATT_TRY(mix_files(run, err));
+    ATT_TRY(att_token_writer_assemble(run->writer, &file, err));
+    if (run->data.model_type != ATT_MODEL_LM)
+        ATT_TRY(measure_pairs(run, file, err));
+    return att_data_hash_file(&run->data.train.stored->data_hash, &run->data, file,
+                              &run->data.train.stored->mix, err);
+}
+
 static att_status write_metadata(att_prepare_run *run, att_error *err)
 {
     const att_data *data = &run->data;
@@ -305,20 +316,12 @@ static att_status write_metadata(att_prepare_run *run, att_error *err)
     return status;
 }
 
+/* The file appears under its name outside of any scope: a call that is cancelled leaves none. */
 att_status att_prepare_finish(att_prepare_run *run, att_error *err)
 {
-    const att_token_file *file;
     att_progress_scope scope;
     att_progress_begin(&scope, "writing", 0);
-    att_status status = mix_files(run, err);
-    if (status == ATT_OK)
-        status = att_token_writer_assemble(run->writer, &file, err);
-    if (status == ATT_OK && run->data.model_type != ATT_MODEL_LM)
-        status = measure_pairs(run, file, err);
-    if (status == ATT_OK)
-        status = att_data_hash_file(&run->data.train.stored->data_hash, &run->data, file,
-                                    &run->data.train.stored->mix, err);
-    if (status == ATT_OK)
-        status = write_metadata(run, err);
-    return att_progress_end(&scope, status, err);
+    att_status status = measure_data(run, err);
+    ATT_TRY(att_progress_end(&scope, status, err));
+    return write_metadata(run, err);
 }

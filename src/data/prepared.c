@@ -12,17 +12,23 @@
 #include <math.h>
 #include <string.h>
 
-const char *att_prepared_path(const att_settings *settings)
+att_status att_prepared_path(const char **out, const att_settings *settings, att_error *err)
 {
-    return settings->train && att_token_file_detect(settings->train) ? settings->train : NULL;
+    bool is_prepared = false;
+    *out = NULL;
+    if (settings->train)
+        ATT_TRY(att_token_file_detect(&is_prepared, settings->train, err));
+    *out = is_prepared ? settings->train : NULL;
+    return ATT_OK;
 }
 
 /* ---- settings */
 
 att_status att_prepared_settings(att_settings *settings, att_error *err)
 {
-    const char *path = att_prepared_path(settings);
+    const char *path;
     att_token_file *file;
+    ATT_TRY(att_prepared_path(&path, settings, err));
     if (!path)
         return ATT_OK;
     if (settings->valid || settings->valid_source)

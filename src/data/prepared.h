@@ -10,8 +10,8 @@
 #define ATT_PREPARED_TARGET   "attend.target"
 #define ATT_PREPARED_DATA     "attend.data"
 
-/* The name of the token file that the setting `train` names; NULL: it names none. */
-const char *att_prepared_path(const att_settings *settings);
+/* The token file that the setting `train` names; NULL: it names none. */
+att_status att_prepared_path(const char **out, const att_settings *settings, att_error *err);
 
 /* If there is one, takes over the settings that it was prepared with. Refuses settings given by the
  * user that differ. Call it before the settings are checked. */

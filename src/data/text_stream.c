@@ -106,7 +106,7 @@ static att_status open_file(att_text_stream *stream, const char *path, const cha
 /* The compression by the first bytes. */
 static att_status detect(att_text_stream *stream, att_error *err)
 {
-    char bytes[8];
+    char bytes[16];
     ssize_t got;
     do
         got = pread(stream->fd, bytes, sizeof bytes, 0);
@@ -215,8 +215,8 @@ static att_status unpack(att_text_stream *stream, char *out, size_t size, size_t
         ATT_TRY(att_unpack_run(&stream->unpack, &block, stream->name, err));
         stream->input_used += block.in_done;
         *got = block.out_done;
-        stream->at_end =
-            block.out_done == 0 && block.is_last && stream->input_used == stream->input_length;
+        stream->at_end = block.out_done == 0 && block.is_last && !stream->unpack.is_inside &&
+                         stream->input_used == stream->input_length;
     }
     return ATT_OK;
 }

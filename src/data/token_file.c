@@ -181,19 +181,49 @@ static uint64_t header_length(const unsigned char bytes[LENGTH_SIZE])
     return length;
 }
 
-bool att_token_file_detect(const char *path)
+/* The first bytes of a file; fewer where it is shorter. */
+static att_status read_start(int fd, const char *path, char *bytes, size_t size, size_t *got,
+                             att_error *err)
+{
+    for (*got = 0; *got < size;) {
+        ssize_t more = pread(fd, bytes + *got, size - *got, (off_t)*got);
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more < 0)
+            return att_file_fail(err, path, "read", errno);
+        if (more == 0)
+            break;
+        *got += (size_t)more;
+    }
+    return ATT_OK;
+}
+
+att_status att_token_file_detect(bool *out, const char *path, att_error *err)
 {
     char bytes[LENGTH_SIZE + sizeof start_of_header - 1];
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    size_t got;
+    int fd;
+    *out = false;
+    if (stat(path, &info) != 0) {
+        att_error cause;
+        att_status status = att_file_fail(&cause, path, "open", errno);
+        if (status != ATT_BAD_INPUT && err)
+            *err = cause;
+        return status == ATT_BAD_INPUT ? ATT_OK : status; /* whoever reads it as text says so */
+    }
+    if (!S_ISREG(info.st_mode))
+        return ATT_OK;
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
-        return false;
-    ssize_t got = pread(fd, bytes, sizeof bytes, 0);
+        return att_file_fail(err, path, "open", errno);
+    att_status status = read_start(fd, path, bytes, sizeof bytes, &got, err);
     close(fd);
-    return got == (ssize_t)sizeof bytes &&
+    *out = status == ATT_OK && got == sizeof bytes &&
            memcmp(bytes + LENGTH_SIZE, start_of_header, sizeof start_of_header - 1) == 0;
+    return status;
 }
 
 static att_status read_header(att_token_file *file, att_string *bytes, att_error *err)

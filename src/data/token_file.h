@@ -73,8 +73,8 @@ typedef struct att_token_file {
 
 #define ATT_TOKENS_FORMAT "tokens 1"
 
-/* Whether a path names a token file, by its first bytes. Anything that cannot be read is none. */
-bool att_token_file_detect(const char *path);
+/* Whether a path names a token file, by its first bytes. What is no file, or not there, is none. */
+att_status att_token_file_detect(bool *out, const char *path, att_error *err);
 
 /* Opens a token file: parses and checks its header, and with `verify` compares every section with
  * its SHA-256. Ids and offsets are checked whenever they are read. */

@@ -192,6 +192,7 @@ att_status att_unpack_run(att_unpack *unpack, att_unpack_block *block, const cha
     if (unpack->kind == ATT_UNPACK_ZSTD)
         return run_zstd(unpack, block, name, err);
 #endif
+    (void)unpack;
     (void)name;
     (void)err;
     copy_block(block);

@@ -160,6 +160,7 @@ static att_status eval_batch(evaluation *e, int64_t index, bool *stop, att_error
 {
     const att_corpus_eval_options *options = e->options;
     const att_batch *batch = att_batches_get(e->batches, index);
+    ATT_TRY(att_batches_status(e->batches, err));
     ATT_TRY(error_at_pair(eval_teacher_forced(e, batch, err), e, batch, err));
     if (e->search)
         ATT_TRY(error_at_pair(eval_outputs(e, batch, err), e, batch, err));

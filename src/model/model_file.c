@@ -267,6 +267,8 @@ att_status att_model_check_format(const att_bundle *bundle, const char *name, at
         return att_fail(err, ATT_BAD_INPUT, name,
                         "is a model of attend 0.1 (format 1); attend 0.2 reads format 2: train or "
                         "import it again");
+    if (strncmp(format, "tokens ", 7) == 0)
+        return att_fail(err, ATT_BAD_INPUT, name, "is a token file of attend prepare, not a model");
     return att_fail(err, ATT_BAD_INPUT, name,
                     "has format '%s'; attend " ATT_VERSION " reads format " ATT_MODEL_FORMAT,
                     att_quote(quoted, format, strlen(format)));

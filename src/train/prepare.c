@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/minmax.h"
 #include "base/options.h"
+#include "base/progress.h"
 #include "base/string.h"
 #include "data/token_corpus.h"
 #include "settings/setting_specs.h"
@@ -53,7 +54,10 @@ static att_status check_input(const att_prepare_run *run, const att_corpus_input
         if (paths[i] && att_file_same(paths[i], run->path))
             return att_fail(err, ATT_BAD_INPUT, run->path,
                             "would be overwritten: it is also an input");
-        if (paths[i] && att_token_file_detect(paths[i]))
+        bool is_prepared = false;
+        if (paths[i])
+            ATT_TRY(att_token_file_detect(&is_prepared, paths[i], err));
+        if (is_prepared)
             return att_fail(err, ATT_BAD_INPUT, paths[i], "is a token file already, expected text");
     }
     return ATT_OK;
@@ -92,10 +96,11 @@ static att_status report_counts(att_string *out, const att_prepare_run *run)
         if (run->pruned[i].tokens > 0)
             ATT_TRY(att_string_printf(
                 out,
-                "%-12s%s: %" PRId64 " rare words were dropped while counting; no word that occurs "
-                "more than %" PRId64 " times is among them, and counts are at most that much too "
-                "low\n",
-                "note", lm ? "text" : sides[i], run->pruned[i].tokens, run->pruned[i].undercount));
+                "%-12s%s: %" PRId64
+                " rare words were dropped while counting; none of them occurs more "
+                "than %" PRId64 " time%s, and counts are at most that much too low\n",
+                "note", lm ? "text" : sides[i], run->pruned[i].tokens, run->pruned[i].undercount,
+                run->pruned[i].undercount == 1 ? "" : "s"));
     return ATT_OK;
 }
 
@@ -167,8 +172,11 @@ static att_status prepare(att_prepare_run *run, const att_prepare_options *optio
     if (!given && !own.path)
         return att_fail(err, ATT_BAD_INPUT, NULL, "there is no corpus: name at least one file");
     ATT_TRY(att_file_check_output_path(run->path, err));
-    ATT_TRY(
-        open_corpora(run, given ? options->inputs : &own, given ? options->input_count : 1, err));
+    att_progress_scope scope; /* a pipe is read to its end here */
+    att_progress_begin(&scope, "reading", 0);
+    att_status status =
+        open_corpora(run, given ? options->inputs : &own, given ? options->input_count : 1, err);
+    ATT_TRY(att_progress_end(&scope, status, err));
     att_file_remove_stale_temps(run->path);
     ATT_TRY(run->data.model_type == ATT_MODEL_LM ? att_prepare_text(run, err)
                                                  : att_prepare_pairs(run, err));

@@ -181,6 +181,8 @@ def make_inputs(attend: str, folder: str, squeezenet: bool) -> None:
         os.rename(f"{name}.last.safetensors", f"{name}-checkpoint")
     run(RESUMABLE.replace("m.safetensors", "whole.safetensors"))
     run(RESUMABLE.replace("--steps 4", "--steps 2"))
+    run("prepare pairs IN/pairs.tsv --valid-fraction 0.3 --source-tokens word --target-tokens char --no-copy -o pairs.tokens")
+    run("prepare lm IN/text.txt --valid-fraction 0.3 -o text.tokens")
     run("import llama2c IN/llama.bin --tokenizer IN/tokenizer.bin -o llama.safetensors")
     if squeezenet:
         make_squeezenet()
@@ -215,6 +217,12 @@ def all_scenes() -> list[Scene]:
         Scene("train-resume", "train --resume m.last.safetensors --steps 4 -q", seeds=["m.safetensors", "m.last.safetensors"]),
         Scene("train-init-from", f"train pairs --train IN/pairs.tsv --valid-fraction 0.3 --init-from {model('words')} "
                                  f"--init-vocab extend {SHORT}"),
+        Scene("prepare-pairs", "prepare pairs IN/pairs.tsv=2 IN/tags.tsv --columns 1,2 --valid-fraction 0.3 --source-tokens bpe "
+              "--target-tokens word --bpe-merges 4 --no-copy -o p.tokens"),
+        Scene("prepare-lm", "prepare lm IN/text.txt --tokens bpe --bpe-merges 4 --valid-fraction 0.3 -o t.tokens"),
+        Scene("prepare-pipe", "prepare classify - --source-tokens word --valid-fraction 0.3 -o c.tokens", stdin="labels.tsv"),
+        Scene("train-tokens", f"train pairs --train IN/pairs.tokens {RNN} {SHORT}"),
+        Scene("train-tokens-lm", f"train lm --train IN/text.tokens {TRANSFORMER} --sequence-length 8 {SHORT}"),
         Scene("train-try", f"train reverse {STRINGS} {RNN} --try 2 {SHORT}", varies=True),
         Scene("run-rnn", f"run {model('rnn')}", stdin="string.txt"),
         Scene("run-beam", f"run {model('transformer')} --beam 3 --n-best 2 --max-output-length 6", stdin="lines.txt"),

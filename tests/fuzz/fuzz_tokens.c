@@ -71,7 +71,9 @@ static void load(const char *path)
     att_error err = { 0 };
     PROMISE(att_settings_new(&settings, NULL, &err) == ATT_OK);
     PROMISE(att_settings_set(settings, "train", path, &err) == ATT_OK);
-    if (att_prepared_path(settings) && succeeded(att_prepared_settings(settings, &err), &err) &&
+    const char *prepared;
+    if (succeeded(att_prepared_path(&prepared, settings, &err), &err) && prepared &&
+        succeeded(att_prepared_settings(settings, &err), &err) &&
         succeeded(att_data_load(&data, settings, &err), &err)) {
         PROMISE(att_data_report(&report, &data) != ATT_SYSTEM);
         use(&data, settings);

@@ -275,6 +275,16 @@ class Folder:
             for name in values if kind else []:
                 self.need(name, kind, again=True, columns=columns)
 
+    def need_corpora(self, options: dict[str, list[str]], operands: list[str]) -> None:
+        """What `attend prepare TASK CORPUS…` reads: FILE=WEIGHT, and SOURCE,TARGET. The content of a file named .gz is
+        plain text: a build without zlib reads it too."""
+        task, *corpora = operands
+        for corpus in corpora:
+            names = corpus.split("=")[0].split(",")
+            for name, kind in zip(names, ["source", "target"] if len(names) > 1 else [OF_TASK[task]]):
+                self.need(name, kind, again=True)
+        self.need_training(options, [task])
+
     def need_weights(self, operands: list[str]) -> None:
         """What `attend import FORMAT FILE` reads: several files of one folder."""
         if len(operands) < 2 or operands[0] not in OF_WEIGHTS:
@@ -290,6 +300,9 @@ class Folder:
         options, operands = options_of(words)
         if verb == "train":
             self.need_training(options, operands)
+            return
+        if verb == "prepare" and len(operands) > 1:
+            self.need_corpora(options, operands)
             return
         if verb == "import":
             self.need_weights(operands)

@@ -81,13 +81,14 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     const heading = document.createElement("div");
     heading.textContent = title;
     box.append(heading, ...rows.map(([token, probability]) => {
-      const row = document.createElement("div"), meter = document.createElement("meter");
+      const row = document.createElement("div"), meter = document.createElement("div"), filled = document.createElement("div");
       row.className = token === chosen ? "alternative chosen" : "alternative";
       const parts = ["token", "number"].map((kind) => Object.assign(document.createElement("span"), { className: kind, dir: "auto" }));
       parts[0].textContent = token;
       parts[1].textContent = `${(100 * probability).toFixed(1)} %`;
-      meter.value = probability;
-      meter.setAttribute("aria-label", `probability of ${token}`);
+      meter.className = "bar-of";
+      filled.style.width = `${100 * probability}%`;
+      meter.append(filled);
       row.append(parts[0], meter, parts[1]);
       return row;
     }));
@@ -129,6 +130,8 @@ export function startModel({ connect, load, notice, select, openSheet }) {
   }
 
   async function update() {
+    for (const id of ["model-temperature", "model-topk", "model-topp", "model-seed"])
+      get(id).parentElement.hidden = get("model-decoding").value !== "sample";
     if (!opened) return;
     if (running) return void (again = true);
     running = true;

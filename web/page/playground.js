@@ -38,6 +38,14 @@ function control([name, label, type, choices, value]) {
   }
   input.id = `play-${name}`;
   input.value = String(value);
+  if (type === "range") {
+    const shown = document.createElement("span");
+    const tell = () => (shown.textContent = `: ${input.value}`);
+    input.addEventListener("input", tell);
+    tell();
+    box.replaceChildren(Object.assign(document.createElement("span"), { textContent: label }));
+    box.firstElementChild.append(shown);
+  }
   box.append(input);
   if (type === "text") box.className = "wide";
   return box;

@@ -36,6 +36,15 @@ att_status att_bench_time(att_bench_times *out, att_bench_function *run, void *c
  * memory can be written. */
 void att_bench_fill(float *x, size_t count, uint64_t seed);
 
+/* The kernels of the list in kern.h, from 0; NULL past the last. */
+const char *att_kernel_name(size_t index);
+
+/* Calls a kernel once, on the instruction set in use and with rows of `row` floats, and hands over
+ * what it computed: its output arrays, the number it returns, the mask it made. */
+typedef void att_kernel_result(void *context, const float *values, size_t count);
+att_status att_kernel_call(size_t index, size_t row, att_kernel_result *take, void *context,
+                           att_error *err);
+
 /* The measuring time of `options`, which may be NULL. */
 double att_bench_seconds(const att_bench_options *options);
 

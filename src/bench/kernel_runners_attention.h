@@ -137,16 +137,16 @@ static void run_att_kern_tile_add_distance_bias(att_kern_tile_add_distance_bias 
 
 static void run_att_kern_tile_soft_cap(att_kern_tile_soft_cap *kernel, kernel_fixture *s)
 {
-    float *x = fixture_inout(s, ROW);
-    REPEAT(s) kernel(x, ROW, 30.0f, 1.0f / 30.0f);
+    float *x = fixture_inout(s, s->row);
+    REPEAT(s) kernel(x, s->row, 30.0f, 1.0f / 30.0f);
 }
 
 static void run_att_kern_tile_soft_cap_derivative(att_kern_tile_soft_cap_derivative *kernel,
                                                   kernel_fixture *s)
 {
-    float *slope = fixture_output(s, ROW);
-    const float *x = fixture_input(s, ROW);
-    REPEAT(s) kernel(slope, x, ROW, 1.0f / 30.0f);
+    float *slope = fixture_output(s, s->row);
+    const float *x = fixture_input(s, s->row);
+    REPEAT(s) kernel(slope, x, s->row, 1.0f / 30.0f);
 }
 
 static void run_att_kern_tile_softmax_backward(att_kern_tile_softmax_backward *kernel,

@@ -31,9 +31,9 @@ static void run_att_kern_additive_backward(att_kern_additive_backward *kernel, k
 
 static void run_att_kern_simplex(att_kern_simplex *kernel, kernel_fixture *s)
 {
-    float *y = fixture_output(s, ROW);
-    const float *x = fixture_input(s, ROW);
-    REPEAT(s) kernel(y, x, ROW);
+    float *y = fixture_output(s, s->row);
+    const float *x = fixture_input(s, s->row);
+    REPEAT(s) kernel(y, x, s->row);
 }
 
 static void run_att_kern_tile_unpack(att_kern_tile_unpack *kernel, kernel_fixture *s)

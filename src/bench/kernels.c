@@ -10,6 +10,7 @@
 #include "bench/kernel_runners_attention.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Type-safe: run_exp(kernels, fixture) runs exp of that instruction set. */
 #define RUN_FUNCTION(type, kernel)                                                                 \
@@ -29,9 +30,9 @@ static const struct row {
 
 /* A fixture without arrays, to find out what a runner needs. The mask is a part of a causal mask:
  * query q may attend to keys up to q and to the whole first half. */
-static kernel_fixture fixture_empty(void)
+static kernel_fixture fixture_empty(size_t row)
 {
-    kernel_fixture s = { .shape = "a row of 512", .elements = ROW };
+    kernel_fixture s = { .row = row, .shape = "a row of 512", .elements = (double)row };
     for (size_t j = 0; j < ATT_BLOCK_KEYS; j++)
         s.mask_bits[j] = j < ATT_BLOCK_KEYS / 2 ? UINT32_MAX : UINT32_MAX << j % 32;
     for (size_t i = 0; i < sizeof s.mask_bytes; i++)
@@ -41,7 +42,7 @@ static kernel_fixture fixture_empty(void)
 
 static void info(att_bench *out, size_t index)
 {
-    kernel_fixture s = fixture_empty();
+    kernel_fixture s = fixture_empty(BENCH_ROW);
     rows[index].run(att_kernels_get(), &s);
     *out = (att_bench){ .name = rows[index].name,
                         .help = s.shape,
@@ -57,15 +58,10 @@ typedef struct kernel_state {
     kernel_fixture fixture;
 } kernel_state;
 
-static att_status open_kernel(void **state, size_t index, att_error *err)
+/* Allocates and fills the arrays of kernel `index`. */
+static att_status fixture_fill(kernel_fixture *s, size_t index, att_error *err)
 {
-    kernel_state *made = att_alloc(1, sizeof *made);
-    *state = made;
-    if (!made)
-        return att_fail_memory(err);
-    kernel_fixture *s = &made->fixture;
-    *made = (kernel_state){ &rows[index], fixture_empty() };
-    made->row->run(att_kernels_get(), s);
+    rows[index].run(att_kernels_get(), s);
     s->floats = att_alloc(s->allocated, sizeof(float));
     if (!s->floats)
         return att_fail_memory(err);
@@ -75,12 +71,21 @@ static att_status open_kernel(void **state, size_t index, att_error *err)
     return ATT_OK;
 }
 
+static att_status open_kernel(void **state, size_t index, att_error *err)
+{
+    kernel_state *made = att_alloc(1, sizeof *made);
+    *state = made;
+    if (!made)
+        return att_fail_memory(err);
+    *made = (kernel_state){ &rows[index], fixture_empty(BENCH_ROW) };
+    return fixture_fill(&made->fixture, index, err);
+}
+
 static att_status run_kernel(void *state, size_t times, att_error *err)
 {
     kernel_state *k = state;
     (void)err;
-    k->fixture.allocated = 0;
-    k->fixture.times = times;
+    fixture_restart(&k->fixture, times);
     k->row->run(att_kernels_get(), &k->fixture);
     return ATT_OK;
 }
@@ -100,3 +105,27 @@ const att_bench_suite att_bench_kernels = {
     .run = run_kernel,
     .close = close_kernel,
 };
+
+/* ---- one call, for the self-test */
+
+const char *att_kernel_name(size_t index)
+{
+    return index < ATT_COUNT(rows) ? rows[index].name + strlen("kernel/") : NULL;
+}
+
+att_status att_kernel_call(size_t index, size_t row, att_kernel_result *take, void *context,
+                           att_error *err)
+{
+    kernel_fixture s = fixture_empty(row);
+    ATT_TRY(fixture_fill(&s, index, err));
+    fixture_restart(&s, 1);
+    rows[index].run(att_kernels_get(), &s);
+    for (size_t i = 0; i < s.output_count; i++)
+        take(context, s.floats + s.outputs[i].start, s.outputs[i].count);
+    take(context, &s.result, 1);
+    for (size_t i = 0; i < ATT_COUNT(s.mask_bits); i++)
+        take(context, (float[]){ (float)(s.mask_bits[i] >> 16), (float)(s.mask_bits[i] & 0xFFFF) },
+             2);
+    att_free(s.floats);
+    return ATT_OK;
+}

@@ -1,6 +1,7 @@
-/* Interface for developers of attend: benchmarks and the gradient check. It is not installed, and
- * the shared library does not export its functions. The program includes it for `attend bench` and
- * `attend gradcheck` only (scripts/check-layers names the files) and links the static library. */
+/* Interface for developers of attend: benchmarks, the gradient check and the self-test. It is not
+ * installed, and the shared library does not export its functions. The program includes it for
+ * `attend bench`, `attend gradcheck` and `attend selftest` only (scripts/check-layers names the
+ * files) and links the static library. */
 #ifndef ATT_DEV_ATTEND_DEV_H
 #define ATT_DEV_ATTEND_DEV_H
 
@@ -92,5 +93,31 @@ int att_gradcheck_samples(int op);
 
 /* Checks an operation on one of its samples. */
 att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err);
+
+/* ---- self-test */
+
+enum { ATT_DIGEST_SIZE = 65 }; /* SHA-256 as lower-case hexadecimal digits, and the end */
+
+/* An item of the self-test: what this build computes on this machine, as one digest, and the digest
+ * that was published with this version. Kernels, attention and products run on every instruction
+ * set of the machine; where one differs, its digest is reported. */
+typedef struct att_selftest {
+    const char *name, *help;
+    char digest[ATT_DIGEST_SIZE];
+    char expected[ATT_DIGEST_SIZE]; /* "" where nothing was published */
+    bool passed;
+    char difference[80]; /* the first part that differs: "tanh on avx2"; "" where none does */
+} att_selftest;
+
+size_t att_selftest_count(void);
+/* Sets the name and the help of item `index`, from 0. */
+void att_selftest_get(att_selftest *out, size_t index);
+att_status att_selftest_run(att_selftest *out, size_t index, att_error *err);
+
+/* The SHA-256 of some bytes: of the digests of all items. */
+void att_selftest_digest(char out[ATT_DIGEST_SIZE], const void *bytes, size_t length);
+
+/* Appends the rows of src/selftest/digests.inc for an item, as this machine computes them. */
+att_status att_selftest_record(att_string *out, size_t index, att_error *err);
 
 #endif

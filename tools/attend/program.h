@@ -58,6 +58,10 @@ exit_code bench_run(const struct verb *verb, int count, char **args);
 extern const option bench_options[];
 extern const char bench_details[];
 
+exit_code selftest_run(const struct verb *verb, int count, char **args);
+extern const option selftest_options[];
+extern const char selftest_details[];
+
 exit_code gradcheck_run(const struct verb *verb, int count, char **args);
 extern const option gradcheck_options[];
 extern const char gradcheck_details[];

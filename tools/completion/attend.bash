@@ -15,7 +15,7 @@ _attend_files() {
 }
 
 _attend_verbs() {
-    _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck help --help --version'
+    _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck selftest help --help --version'
 }
 
 # Completes the value of the option before the cursor; fails if it takes none.
@@ -377,6 +377,9 @@ _attend_options() {
     gradcheck)
         _attend_words '--help --samples --json --list'
         ;;
+    selftest)
+        _attend_words '--help --json --list --record'
+        ;;
     help)
         _attend_words '--help --format'
         ;;
@@ -400,7 +403,8 @@ _attend_operands() {
     features) _attend_files '' ;;
     bench) _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     gradcheck) _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null | cut -d ' ' -f 1)" ;;
-    help) _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck help' ;;
+    selftest) _attend_files '(null)' ;;
+    help) _attend_words 'explain exercise grade train run eval score show cells info import features bench gradcheck selftest help' ;;
     esac
 }
 

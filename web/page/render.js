@@ -20,19 +20,15 @@ function copyAttributes(from, to) {
   }
 }
 
-function copy(node, css) {
+function copy(node) {
   if (node.nodeType === Node.TEXT_NODE) return document.createTextNode(node.data);
   if (node.nodeType !== Node.ELEMENT_NODE) return null;
-  if (node.localName === "style") {
-    css.push(node.textContent ?? "");
-    return null;
-  }
   const known = SPACES[node.namespaceURI ?? ""];
   if (!known?.has(node.localName)) return null;
   const made = document.createElementNS(node.namespaceURI, node.localName);
   copyAttributes(node, made);
   for (const child of node.childNodes) {
-    const inner = copy(child, css);
+    const inner = copy(child);
     if (inner) made.append(inner);
   }
   return made;
@@ -40,13 +36,15 @@ function copy(node, css) {
 
 /** Shows HTML or SVG text in `element`, in a shadow tree with the styles that it came with. */
 export function show(element, text) {
-  const parsed = new DOMParser().parseFromString(text, "text/html");
-  const css = [...parsed.head.querySelectorAll("style")].map((style) => style.textContent ?? "");
+  const css = [];
+  // Taken out before parsing: the policy of the page would report them even in a document that shows nothing.
+  const markup = text.replace(/<style>([^]*?)<\/style>/g, (_, rules) => (css.push(rules), ""));
+  const parsed = new DOMParser().parseFromString(markup, "text/html");
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const body = document.createElement("div");
   body.className = "body";
   for (const child of parsed.body.childNodes) {
-    const made = copy(child, css);
+    const made = copy(child);
     if (made) body.append(made);
   }
   const sheet = new CSSStyleSheet();

@@ -90,7 +90,10 @@ class Run {
     this.task.addEventListener("change", () => this.chooseTask());
     this.start.addEventListener("click", () => this.begin());
     this.pause.addEventListener("click", () => this.togglePause());
-    this.stop.addEventListener("click", () => (this.state = "stopped"));
+    this.stop.addEventListener("click", () => {
+      this.state = "stopped";
+      this.wake?.();
+    });
     this.save.addEventListener("click", () => download(MODEL_FILE, this.model));
     this.data.addEventListener("drop", async (event) => {
       const file = event.dataTransfer?.files[0];
@@ -127,9 +130,10 @@ class Run {
   }
 
   togglePause() {
+    if (this.state !== "training" && this.state !== "paused") return;
     this.state = this.state === "paused" ? "training" : "paused";
     this.buttons();
-    if (this.state === "training") this.loop();
+    this.wake?.();
   }
 
   async begin() {
@@ -165,26 +169,30 @@ class Run {
     problem(this.problem, error);
   }
 
+  /** Slices until the run is finished or stopped; between two of them the buttons are heard. */
   async loop() {
-    try {
-      while (this.state === "training") {
-        const { progress, validations, steps, finished } = await this.client.call("advance", { run: this.run, milliseconds: SLICE_MILLISECONDS });
-        this.validations.push(...validations);
-        this.tell(progress, steps);
-        if (finished) this.state = "finished";
-        if (finished || performance.now() - this.drawn > REDRAW_MILLISECONDS || validations.length) await this.redraw();
+    let finished = false;
+    while (!finished && this.state !== "stopped") {
+      if (this.state === "paused") {
+        await new Promise((resolve) => (this.wake = resolve));
+        continue;
       }
-      if (this.state === "stopped" || this.state === "finished") await this.end();
-    } catch (error) {
-      this.fail(error);
+      const slice = await this.client.call("advance", { run: this.run, milliseconds: SLICE_MILLISECONDS });
+      finished = slice.finished;
+      this.validations.push(...slice.validations);
+      this.tell(slice.progress, slice.steps);
+      if (finished || slice.validations.length || performance.now() - this.drawn > REDRAW_MILLISECONDS) await this.redraw();
     }
+    this.state = finished ? "finished" : "stopped";
+    await this.end();
     this.buttons();
   }
 
   tell(progress, steps) {
     const last = this.validations.at(-1);
     this.bar.value = progress.steps > 0 ? steps / progress.steps : 0;
-    const rows = [["step", `${steps} of ${progress.steps || "?"}`], ["training loss", Number.isFinite(progress.loss) ? progress.loss.toFixed(4) : "…"]];
+    if (Number.isFinite(progress.loss)) this.lastLoss = progress.loss.toFixed(4);
+    const rows = [["step", `${steps} of ${progress.steps || "?"}`], ["training loss", this.lastLoss ?? "…"]];
     if (Number.isFinite(progress.tokensPerSecond)) rows.push(["tokens per second", Math.round(progress.tokensPerSecond).toLocaleString("en")]);
     if (last) {
       rows.push(["validation loss", last.loss.toFixed(4)], ["token accuracy", `${(100 * last.accuracy).toFixed(2)} %`]);

@@ -9,8 +9,13 @@ import { startTraining } from "./train.js";
 const address = (name) => new URL(name, document.baseURI);
 const fetched = new Map();
 
+/** What scripts/web-single put into the page, if this is the page in one file: files in base64, and the Worker. */
+const packed = /** @type {any} */ (globalThis).packed;
+
 /** The bytes of a file of the page, fetched once. @param {string} name @returns {Promise<ArrayBuffer>} */
 export function load(name) {
+  if (packed && !fetched.has(name))
+    fetched.set(name, Promise.resolve(Uint8Array.from(atob(packed.files[name]), (character) => character.charCodeAt(0)).buffer));
   if (!fetched.has(name))
     fetched.set(name, fetch(address(name)).then((answer) => {
       if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}`);
@@ -37,10 +42,15 @@ export function notice(text) {
   place.textContent = text;
 }
 
+function newWorker() {
+  if (!packed) return new Worker(address("lib/worker.js"), { type: "module" });
+  return new Worker(URL.createObjectURL(new Blob([packed.worker], { type: "text/javascript" })));
+}
+
 /** A Worker of its own with the library in it. @param {(reason: string) => void} [onRestart] */
 export function connect(onRestart) {
   return new Client({
-    worker: () => new Worker(address("lib/worker.js"), { type: "module" }),
+    worker: newWorker,
     wasm: () => load("attend.wasm"),
     kernels,
     onRestart: (reason) => {

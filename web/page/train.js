@@ -80,9 +80,9 @@ class Run {
     this.problem = element("p", { className: "problem", hidden: true });
     this.problem.setAttribute("role", "status");
     this.numbers = element("dl");
-    this.loss = element("div", { className: "output" });
-    this.accuracy = element("div", { className: "output" });
-    this.map = element("div", { className: "output" });
+    this.loss = element("div", { className: "output", hidden: true });
+    this.accuracy = element("div", { className: "output", hidden: true });
+    this.map = element("div", { className: "output", hidden: true });
     this.digest = element("div", { hidden: true });
     this.box = element("div", { className: "run" }, element("h3", { textContent: title }), this.controls,
       element("div", { className: "bar" }, this.start, this.pause, this.stop, this.save), this.bar, this.problem, this.numbers,

@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all web web-serve demo test test-long wheel coverage fuzz fuzz-long install format clean help
+.PHONY: all web web-single web-serve demo test test-long wheel coverage fuzz fuzz-long install format clean help
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
@@ -45,6 +45,9 @@ wheel: ## build the Python wheel into dist/ (needs PyPI, or scikit-build-core)
 web: ## build the page and its WebAssembly into build/web
 	@scripts/setup web
 	@scripts/web $(BUILD)/web
+
+web-single: web ## pack the page into one file that opens from disk: build/attend.html
+	@python3 scripts/web-single $(BUILD)/web $(BUILD)/attend.html
 
 web-serve: ## serve build/web on this machine alone: PORT=8000
 	@test -f $(BUILD)/web/attend.wasm || $(MAKE) web

@@ -48,6 +48,12 @@ WEB_EXPORT att_status web_unit_render(att_string *out, const att_model *model, c
 WEB_EXPORT att_status web_cells(att_string *out, const att_model *model, const char *text,
                                 const att_render_options *render, att_error *err);
 
+/* Appends one or two curves as SVG: values [curves,count], over x_first to x_last. */
+WEB_EXPORT att_status web_plot(att_string *out, const char *title, const char *x_label,
+                               const char *y_label, const char *first_name, const char *second_name,
+                               const double *values, int curves, int count, bool linear,
+                               double x_first, double x_last, att_error *err);
+
 /* Trains until `steps` steps were made, `milliseconds` have passed or the run is finished.
  * `numbers` receives step, steps, epoch, epochs, loss, learning rate, tokens per second and seconds
  * left of the last event. */

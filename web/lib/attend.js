@@ -345,12 +345,15 @@ export class Attend {
   }
 
   /** Starts a training run: it has trained nothing yet. `files` are written first.
-   * @param {{task: string, settings?: Record<string, string | number>, files?: Record<string, Uint8Array | string>}} params */
-  train({ task, settings = {}, files = {} }) {
+   * `config` has further settings, one `key = value` per line.
+   * @param {{task: string, settings?: Record<string, string | number>, config?: string, files?: Record<string, Uint8Array | string>}} params */
+  train({ task, settings = {}, config = "", files = {} }) {
     this.filesystem({ write: files });
     const made = this.make("att_settings_new", task);
     let pointer;
     try {
+      const lines = new TextEncoder().encode(config);
+      this.check("att_settings_read", made, lines, lines.length, "settings");
       for (const [key, value] of Object.entries(settings)) this.check("att_settings_set", made, key, String(value));
       this.check("att_settings_check", made);
       pointer = this.make("att_training_new", made, null);
@@ -394,6 +397,14 @@ export class Attend {
     }
     return { progress, validations: news, steps: Number(this.exports.att_training_steps(found.pointer)),
       finished: Boolean(this.exports.att_training_finished(found.pointer)) };
+  }
+
+  /** One or two curves over steps, SVG. @param {{title: string, xLabel: string, yLabel: string, linear?: boolean,
+   *   first: number, last: number, curves: {name: string, values: number[]}[]}} params */
+  plot({ title, xLabel, yLabel, linear = false, first, last, curves }) {
+    const values = new Float64Array(curves.flatMap(({ values: row }) => row)), count = curves[0].values.length;
+    return { svg: this.text("web_plot", title, xLabel, yLabel, curves[0].name, curves[1]?.name ?? null,
+      new Uint8Array(values.buffer), curves.length, count, linear, first, last) };
   }
 
   /** The best model of a run so far, opened. @param {{run: number, name?: string}} params */

@@ -5,7 +5,7 @@ import { Attend } from "./attend.js";
 
 /** Methods of Attend that a message may name. */
 const METHODS = new Set(["about", "sheet", "filesystem", "open", "close", "run", "complete", "alternatives", "beamTree",
-  "attentionMap", "headSheet", "unit", "cells", "settings", "train", "advance", "trained", "save", "endRun"]);
+  "attentionMap", "headSheet", "unit", "cells", "settings", "plot", "train", "advance", "trained", "save", "endRun"]);
 
 /** @type {Attend | null} */
 let attend = null;

@@ -57,11 +57,43 @@ INLINE v128_t fma_two(v128_t a, v128_t b, v128_t c)
 
 #define HIGH_TWO(a) wasm_i64x2_shuffle(a, a, 1, 1)
 
-/* Not inline: forty instructions in a thousand places would make a megabyte. */
-static __attribute__((noinline, unused)) v128_t FMA(v128_t a, v128_t b, v128_t c)
+static __attribute__((noinline, unused)) v128_t fma_exact(v128_t a, v128_t b, v128_t c)
 {
     v128_t low = fma_two(a, b, c), high = fma_two(HIGH_TWO(a), HIGH_TWO(b), HIGH_TWO(c));
     return wasm_i64x2_shuffle(low, high, 0, 2);
+}
+
+INLINE v128_t multiply_add_two(v128_t a, v128_t b, v128_t c)
+{
+    return wasm_f64x2_add(
+        wasm_f64x2_mul(wasm_f64x2_promote_low_f32x4(a), wasm_f64x2_promote_low_f32x4(b)),
+        wasm_f64x2_promote_low_f32x4(c));
+}
+
+/* Rounding the sum to double and then to float differs from rounding once only if the double lies
+ * half-way between two floats: then its last 29 bits are a one and zeros, unless the float is
+ * subnormal and has fewer digits. Either is rare and computed again. (A result of 0 is always
+ * right: where a sum nearly vanishes, the addition in double is exact.) */
+#ifdef ATT_FMA_INLINE
+INLINE
+#else /* where the time does not go, code of a kilobyte for each multiply-add is too much */
+static __attribute__((noinline, unused))
+#endif
+v128_t FMA(v128_t a, v128_t b, v128_t c)
+{
+    v128_t low = multiply_add_two(a, b, c);
+    v128_t high = multiply_add_two(HIGH_TWO(a), HIGH_TWO(b), HIGH_TWO(c));
+    v128_t result = wasm_i64x2_shuffle(wasm_f32x4_demote_f64x2_zero(low),
+                                       wasm_f32x4_demote_f64x2_zero(high), 0, 2);
+    v128_t tail = wasm_i64x2_const_splat(0x1fffffff), middle = wasm_i64x2_const_splat(0x10000000);
+    v128_t size = wasm_v128_and(result, wasm_i32x4_const_splat(INT32_MAX));
+    v128_t subnormal = wasm_u32x4_lt(wasm_i32x4_sub(size, wasm_i32x4_const_splat(1)),
+                                     wasm_i32x4_const_splat(0x7fffff));
+    v128_t halfway = wasm_v128_or(wasm_i64x2_eq(wasm_v128_and(low, tail), middle),
+                                  wasm_i64x2_eq(wasm_v128_and(high, tail), middle));
+    if (__builtin_expect(wasm_v128_any_true(wasm_v128_or(halfway, subnormal)), 0))
+        return fma_exact(a, b, c);
+    return result;
 }
 
 INLINE v128_t FNMA(v128_t a, v128_t b, v128_t c)

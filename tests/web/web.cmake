@@ -1,0 +1,9 @@
+# Tests of the page, where `make web` has been run (build/web); skipped otherwise, and where Node or
+# Chromium is missing. `make test-long PARTS=web` builds the page and runs them whole.
+if(ATTEND_SANITIZE OR ATTEND_MINIMAL OR ATTEND_COVERAGE)
+  return()
+endif()
+set(page ${PROJECT_SOURCE_DIR}/build/web)
+attend_test(web_same_bits ${PROJECT_SOURCE_DIR}/tests/web/same_bits $<TARGET_FILE:attend_program> ${page}
+  --kernels relaxed)
+attend_test(web_browser /usr/bin/env python3 ${PROJECT_SOURCE_DIR}/tests/web/browser $<TARGET_FILE:attend_program> ${page})

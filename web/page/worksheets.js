@@ -1,0 +1,208 @@
+// Tab 1: a worksheet, worked out as one types.
+import { Editor } from "./editor.js";
+import { choose, download, size } from "./files.js";
+import { describe, problem, show } from "./render.js";
+
+const KEPT = "attend-sheet";
+const MAX_BYTES = 1e6;
+const EXTENSIONS = { html: "html", latex: "tex", markdown: "md", text: "txt", json: "json" };
+const FUNCTIONS = `attention softmax sparsemax entmax sigmoid tanh relu exp log sqrt sum mean max min transpose expect
+  plot label heading load given ask hint detail precision random zeros ones identity concat layernorm linear multihead
+  positional onehot topk argmax norm cosine gradient`.split(/\s+/);
+
+const get = (id) => /** @type {any} */ (document.getElementById(id));
+
+/** Text as a part of an address, and back. */
+export function toLink(text) {
+  const bytes = new TextEncoder().encode(text);
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+export function fromLink(word) {
+  const binary = atob(word.replaceAll("-", "+").replaceAll("_", "/"));
+  return new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(binary, (character) => character.charCodeAt(0)));
+}
+
+/** How the element in row r and column c of a value is computed, as the library wrote it; or null. */
+export function derivationOf(value, calculations, r, c) {
+  if (!value || !calculations?.length) return null;
+  const columns = value.cols;
+  const row = calculations.filter((entry) => (entry.row ?? 1) === r + 1);
+  const found = row.length === columns ? row[c] : row.length === 1 ? row[0] : calculations[r * columns + c];
+  return found ? `${found.left} = ${found.right} = ${found.value?.data?.map((line) => line.join(" ")).join("; ") ?? ""}` : null;
+}
+
+export function startWorksheets({ connect, load, notice }) {
+  const client = connect(() => compute());
+  const editor = new Editor(get("editor"), { label: "Worksheet", onChange: changed, words: FUNCTIONS });
+  let name = "sheet.att", folder = "/", running = false, again = false, timer = 0, trace = null;
+
+  function keep() {
+    try {
+      localStorage.setItem(KEPT, JSON.stringify({ name, text: editor.value }));
+    } catch {
+      notice("This browser keeps nothing: what you type is lost when the page is closed.");
+    }
+  }
+
+  function changed() {
+    keep();
+    clearTimeout(timer);
+    timer = setTimeout(compute, 120);
+  }
+
+  function fail(error) {
+    problem(get("sheet-problem"), error);
+    get("sheet-failures").replaceChildren();
+    editor.mark(error.line ?? 0, error.column ?? 1, error.message);
+    get("sheet-checks").textContent = "The sheet below is the last one without an error.";
+  }
+
+  function succeed({ output, checks, failures }) {
+    problem(get("sheet-problem"), null);
+    const first = failures[0];
+    editor.mark(first?.line ?? 0, first?.column || 1, first?.message ?? "");
+    get("sheet-failures").replaceChildren(...failures.map((failure) => {
+      const item = document.createElement("li"), button = document.createElement("button");
+      button.textContent = describe(failure);
+      button.addEventListener("click", () => editor.goTo(failure.line));
+      item.append(button);
+      return item;
+    }));
+    get("sheet-checks").textContent = checks === 0 ? "This sheet expects nothing." :
+      failures.length === 0 ? `All ${checks} checks hold.` : `${failures.length} of ${checks} checks fail.`;
+    attachDerivations(show(get("sheet-output"), output));
+  }
+
+  /** One computation at a time; what was typed meanwhile is computed next. */
+  async function compute() {
+    if (running) return void (again = true);
+    running = true;
+    const params = { text: editor.value, name, folder, detail: get("sheet-detail").value };
+    const slow = setTimeout(() => get("sheet-checks").textContent = "working …", 1000);
+    try {
+      const worked = await client.call("sheet", { ...params, format: "html" });
+      trace = JSON.parse((await client.call("sheet", { ...params, format: "json" })).output).sheets[0];
+      succeed(worked);
+    } catch (error) {
+      fail(error);
+    }
+    clearTimeout(slow);
+    running = false;
+    if (again) {
+      again = false;
+      compute();
+    }
+  }
+
+  // ---- where a number comes from
+
+  /** Cells of result tables tell how they are computed, when pointed at or focused. */
+  function attachDerivations(body) {
+    for (const section of body.querySelectorAll("section.step")) {
+      const step = trace?.steps[Number(section.id.split("-")[1]) - 1];
+      if (!step) continue;
+      const parts = [...section.querySelectorAll(":scope > .part")];
+      parts.forEach((part, i) => attachTable(part.querySelector("table.matrix"), step.parts?.[i]));
+      if (parts.length === 0) attachTable(section.querySelector("table.matrix"), step);
+    }
+  }
+
+  function attachTable(table, result) {
+    if (!table || !result) return;
+    [...table.querySelectorAll("tbody tr")].forEach((row, r) => {
+      [...row.querySelectorAll("td:not(.open):not(.close)")].forEach((cell, c) => {
+        const text = derivationOf(result.value, result.calculations ?? result.derivation?.at(-1)?.calculations, r, c);
+        if (!text) return;
+        cell.tabIndex = 0;
+        const tell = () => (get("sheet-derivation").textContent = text);
+        cell.addEventListener("pointerenter", tell);
+        cell.addEventListener("focus", tell);
+      });
+    });
+  }
+
+  // ---- files, links, export
+
+  function open(text, newName = "sheet.att", files = null) {
+    name = newName;
+    editor.value = text;
+    keep();
+    if (files) client.call("filesystem", { write: files }).then(compute, fail);
+    else compute();
+  }
+
+  async function openFile(file) {
+    if (file.size > MAX_BYTES)
+      return notice(`${file.name} has ${size(file.size)}: this page takes sheets of up to 1 MB; the program attend takes larger ones.`);
+    open(await file.text(), file.name);
+  }
+
+  async function exportAs(format) {
+    if (format === "print") return window.print();
+    if (!EXTENSIONS[format]) return;
+    try {
+      const { output } = await client.call("sheet", { text: editor.value, name, folder, format, detail: get("sheet-detail").value });
+      download(name.replace(/\.att$/, "") + "." + EXTENSIONS[format], output, "text/plain;charset=utf-8");
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  async function copyLink() {
+    const address = new URL(location.href);
+    address.hash = `sheet=${toLink(editor.value)}`;
+    history.replaceState(null, "", address);
+    try {
+      await navigator.clipboard.writeText(address.href);
+      notice("The link is copied. It contains the whole sheet.");
+    } catch {
+      notice("The link with the sheet is now in the address bar.");
+    }
+  }
+
+  async function listExamples() {
+    const names = JSON.parse(new TextDecoder().decode(await load("examples/index.json")));
+    get("sheet-examples").append(...names.map((example) => new Option(example.title, example.name)));
+  }
+
+  async function openExample(example) {
+    if (example) open(new TextDecoder().decode(await load(`examples/${example}`)), example);
+  }
+
+  function startText() {
+    const shared = location.hash.match(/^#sheet=([\w-]*)$/)?.[1];
+    if (shared !== undefined) {
+      try {
+        return open(fromLink(shared), "shared.att");
+      } catch {
+        notice("The link is damaged: it does not contain a sheet.");
+      }
+    }
+    try {
+      const kept = JSON.parse(localStorage.getItem(KEPT) ?? "null");
+      if (kept?.text) return open(kept.text, kept.name);
+    } catch { /* nothing was kept */ }
+    return openExample("h01-dot.att");
+  }
+
+  get("sheet-examples").addEventListener("change", (event) => openExample(event.target.value).catch(fail));
+  get("sheet-open").addEventListener("click", () => choose(".att,.txt", openFile));
+  get("sheet-save").addEventListener("click", () => download(name, editor.value, "text/plain;charset=utf-8"));
+  get("sheet-link").addEventListener("click", copyLink);
+  get("sheet-export").addEventListener("change", (event) => {
+    exportAs(event.target.value);
+    event.target.value = "";
+  });
+  get("sheet-detail").addEventListener("change", compute);
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    const file = event.dataTransfer?.files[0];
+    event.preventDefault();
+    if (file && /\.(att|txt)$/.test(file.name) && !get("worksheets").hidden) openFile(file);
+  });
+  listExamples().catch((error) => notice(`The list of examples could not be read: ${error.message}`));
+  Promise.resolve(startText()).catch(fail);
+  return { client, open };
+}

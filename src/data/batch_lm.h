@@ -21,7 +21,7 @@ typedef struct att_lm_batches_options {
     int64_t sequence_length;
     bool carry_state;
     uint64_t seed;
-    int64_t groups; /* of streams, with carry_state; 0: 1 */
+    int64_t groups;            /* of streams, with carry_state; 0: 1 */
     int64_t max_listed_chunks; /* up to this many chunks their order is in memory, beyond it is
                                 * computed chunk by chunk; 0: 2^20. Others are for tests */
 } att_lm_batches_options;

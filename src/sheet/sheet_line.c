@@ -571,12 +571,8 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
         *out = att_run_assign;
         return reject_joined_keyword(interpreter, line, name);
     }
-    if (keyword) {
-        *out = keyword->run;
-        return ATT_OK;
-    }
-    if (att_sheet_line_is_definition(line)) {
-        *out = att_run_define;
+    if (keyword || att_sheet_line_is_definition(line)) {
+        *out = keyword ? keyword->run : att_run_define;
         return ATT_OK;
     }
     size_t body = 0;

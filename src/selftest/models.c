@@ -101,7 +101,7 @@ static bool next_sentence(void *context, att_example *out)
     else if (text)
         snprintf(s->target, sizeof s->target, "%.250s.\n", s->source);
     else if (!tags)
-        snprintf(s->target, sizeof s->target, "%.200s %s", words[sum % ATT_COUNT(words)],
+        snprintf(s->target, sizeof s->target, "%.40s %.200s", words[sum % ATT_COUNT(words)],
                  s->source);
     *out = (att_example){ .source = text ? NULL : s->source, .target = s->target };
     s->next++;

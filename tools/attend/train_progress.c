@@ -194,7 +194,7 @@ static void log_event(train_progress *show, const att_training_progress *at)
     log_real(log, metrics_of_type[show->model_type].speed_key, at->tokens_per_second);
     log_real(log, "seconds", at->seconds);
     if (at->processes > 1) {
-        fprintf(log, ",\"processes\":%d,\"rank\":0", at->processes);
+        fprintf(log, ",\"processes\":%d,\"process\":0", at->processes);
         log_string(log, "host", at->host);
         log_real(log, "sent_bytes", at->sent_bytes);
         log_real(log, "overlapped_bytes", at->overlapped_bytes);

@@ -38,17 +38,20 @@ static int64_t choose_undercount(const att_vocab *vocab, size_t wanted)
     return low;
 }
 
-/* Moves the entries that stay to new blocks: the texts of the others give their memory back. */
-static att_status keep_entries(att_vocab *vocab, int64_t u, size_t kept)
+/* Moves the entries that stay to new blocks: the texts of the others give their memory back.
+ * `equal` of those with c + m = u stay. */
+static att_status keep_entries(att_vocab *vocab, int64_t u, size_t kept, size_t equal)
 {
     att_arena strings = { 0 };
-    att_vocab_entry *entries = att_alloc(kept, sizeof *entries);
+    att_vocab_entry *entries = att_alloc(kept + equal, sizeof *entries);
     att_status status = entries ? ATT_OK : ATT_NO_MEMORY;
     size_t count = 0;
     for (size_t i = 0; status == ATT_OK && i < vocab->count; i++) {
         att_vocab_entry entry = vocab->entries[i];
-        if (!entry.is_tag && entry.count + entry.missed <= u)
+        bool is_equal = !entry.is_tag && entry.count + entry.missed == u;
+        if (!entry.is_tag && entry.count + entry.missed <= u && !(is_equal && equal > 0))
             continue;
+        equal -= is_equal;
         entry.text = att_arena_strndup(&strings, entry.text, entry.length);
         if (!entry.text)
             status = ATT_NO_MEMORY;
@@ -73,10 +76,12 @@ att_status att_vocab_prune(att_vocab *vocab, size_t limit, att_vocab_pruned *pru
         return ATT_OK;
     int64_t u = choose_undercount(vocab, limit / 2);
     size_t before = vocab->count, kept = count_kept(vocab, u);
-    if (keep_entries(vocab, u, kept) != ATT_OK)
+    size_t equal = count_kept(vocab, u - 1) - kept;
+    if (keep_entries(vocab, u, kept,
+                     att_min_size(equal, limit / 2 - att_min_size(kept, limit / 2))) != ATT_OK)
         return att_fail_memory(err);
     vocab->undercount = (int32_t)u;
-    pruned->tokens += (int64_t)(before - kept);
+    pruned->tokens += (int64_t)(before - vocab->count);
     pruned->undercount = u;
     return ATT_OK;
 }

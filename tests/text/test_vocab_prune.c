@@ -111,6 +111,27 @@ static void counts_are_within_the_bound(void **state)
     }
 }
 
+/* Words that all occur once: half of the room is still used. */
+static void equal_counts_are_not_all_dropped(void **state)
+{
+    (void)state;
+    att_vocab *vocab;
+    att_vocab_pruned pruned = { 0 };
+    assert_int_equal(att_vocab_new(&vocab, ATT_TOKENIZER_SPACE, false, NULL), ATT_OK);
+    for (int i = 0; i < 100; i++) {
+        char text[16];
+        att_ids ids = { 0 };
+        int length = snprintf(text, sizeof text, "w%d", i);
+        assert_int_equal(att_vocab_count_line(vocab, SIZE_MAX, &ids, text, (size_t)length, NULL),
+                         ATT_OK);
+        att_ids_free(&ids);
+        assert_int_equal(att_vocab_prune(vocab, 40, &pruned, NULL), ATT_OK);
+        assert_true(i < 20 || att_vocab_size(vocab) - ATT_ID_FIRST >= 20);
+    }
+    assert_int_equal(pruned.tokens + att_vocab_size(vocab) - ATT_ID_FIRST, 100);
+    att_vocab_free(vocab);
+}
+
 static att_status prune_once(void *context)
 {
     (void)context;
@@ -139,6 +160,7 @@ int main(void)
         cmocka_unit_test(nothing_is_dropped_below_the_limit),
         cmocka_unit_test(bpe_is_exact_below_the_limit),
         cmocka_unit_test(counts_are_within_the_bound),
+        cmocka_unit_test(equal_counts_are_not_all_dropped),
         cmocka_unit_test(pruning_survives_failing_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

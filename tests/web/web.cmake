@@ -6,4 +6,8 @@ endif()
 set(page ${PROJECT_SOURCE_DIR}/build/web)
 attend_test(web_same_bits ${PROJECT_SOURCE_DIR}/tests/web/same_bits $<TARGET_FILE:attend_program> ${page}
   --kernels relaxed)
+find_program(NODE node)
+if(NODE)
+  attend_test(web_errors ${NODE} ${PROJECT_SOURCE_DIR}/tests/web/errors.mjs ${page})
+endif()
 attend_test(web_browser /usr/bin/env python3 ${PROJECT_SOURCE_DIR}/tests/web/browser $<TARGET_FILE:attend_program> ${page})

@@ -1,5 +1,8 @@
 // A page's side of the Worker: every method of lib/attend.js as a promise. A Worker whose module is lost is
-// replaced by a new one, and `onRestart` is told; the calls under way fail.
+// replaced by a new one, and `onRestart` is told; the calls under way fail. After MAX_FAILURES Workers in a row that
+// could not even be loaded, no other is started.
+
+const MAX_FAILURES = 3;
 
 /** What the Worker said of a failed call. */
 export class CallError extends Error {
@@ -17,6 +20,7 @@ export class Client {
     this.options = options;
     this.pending = new Map();
     this.lastId = 0;
+    this.failures = 0;
     this.ready = this.start();
   }
 
@@ -29,6 +33,7 @@ export class Client {
       this.restart(event.message || "the Worker could not be started");
     };
     const about = await this.post("load", { wasm: await wasm(), kernels: await kernels() });
+    this.failures = 0;
     return about;
   }
 
@@ -58,7 +63,8 @@ export class Client {
     this.worker.terminate();
     for (const { reject } of this.pending.values()) reject(new CallError({ status: "error", message: reason, fatal: true }));
     this.pending.clear();
-    this.ready = this.start();
+    this.failures++;
+    this.ready = this.failures < MAX_FAILURES ? this.start() : Promise.reject(new CallError({ status: "error", message: reason }));
     this.ready.catch(() => {});
     this.options.onRestart?.(reason);
   }

@@ -49,7 +49,7 @@ export function show(element, text) {
   }
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css.join("\n").replaceAll(":root", ":host").replace(/(^|[{},])body\b/gm, "$1.body") +
-    "\n.body>svg{max-width:100%;height:auto;display:block}.line{display:none}main{padding-top:.5rem}");
+    "\n.body>svg{max-width:100%;height:auto;display:block}.body>p{margin:.75rem}.line{display:none}main{padding-top:.5rem}");
   root.adoptedStyleSheets = [sheet];
   root.replaceChildren(body);
   element.hidden = false;

@@ -84,9 +84,10 @@ class Run {
     this.accuracy = element("div", { className: "output", hidden: true });
     this.map = element("div", { className: "output", hidden: true });
     this.digest = element("div", { hidden: true });
+    this.watched = element("p", { className: "watched" });
     this.box = element("div", { className: "run" }, element("h3", { textContent: title }), this.controls,
       element("div", { className: "bar" }, this.start, this.pause, this.stop, this.save), this.bar, this.problem, this.numbers,
-      this.digest, this.loss, this.accuracy, this.map);
+      this.digest, this.loss, this.accuracy, this.watched, this.map);
     this.task.addEventListener("change", () => this.chooseTask());
     this.start.addEventListener("click", () => this.begin());
     this.pause.addEventListener("click", () => this.togglePause());
@@ -193,7 +194,8 @@ class Run {
     this.bar.value = progress.steps > 0 ? steps / progress.steps : 0;
     if (Number.isFinite(progress.loss)) this.lastLoss = progress.loss.toFixed(4);
     const rows = [["step", `${steps} of ${progress.steps || "?"}`], ["training loss", this.lastLoss ?? "…"]];
-    if (Number.isFinite(progress.tokensPerSecond)) rows.push(["tokens per second", Math.round(progress.tokensPerSecond).toLocaleString("en")]);
+    if (progress.tokensPerSecond > 0) this.lastRate = Math.round(progress.tokensPerSecond).toLocaleString("en");
+    rows.push(["tokens per second", this.lastRate ?? "…"]);
     if (last) {
       rows.push(["validation loss", last.loss.toFixed(4)], ["token accuracy", `${(100 * last.accuracy).toFixed(2)} %`]);
       if (Number.isFinite(last.exactMatch)) rows.push(["whole lines right", `${(100 * last.exactMatch).toFixed(2)} %`]);
@@ -208,7 +210,7 @@ class Run {
       const { model } = await this.client.call("trained", { run: this.run });
       const { output, map } = await this.client.call("run", { model, line: this.watch.value });
       show(this.map, map || "<p>no attention: only the last state reaches the decoder</p>");
-      this.map.title = `${this.watch.value} → ${output.text}`;
+      this.watched.textContent = `${this.watch.value} → ${output.text}`;
       await this.client.call("close", { model });
     }
   }

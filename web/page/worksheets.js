@@ -78,6 +78,8 @@ export function startWorksheets({ connect, load, notice }) {
   /** One computation at a time; what was typed meanwhile is computed next. */
   async function compute() {
     if (running) return void (again = true);
+    if (editor.value.length > MAX_BYTES)
+      return fail(new Error(`the sheet has ${size(editor.value.length)}: this page takes sheets of up to 1 MB; the program attend takes larger ones`));
     running = true;
     const params = { text: editor.value, name, folder, detail: get("sheet-detail").value };
     const slow = setTimeout(() => get("sheet-checks").textContent = "working …", 1000);

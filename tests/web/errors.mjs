@@ -1,0 +1,52 @@
+// errors.mjs WEB: bad input gives an error that says what was expected, and the module works on afterwards. TAP.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const web = process.argv[2];
+if (!existsSync(join(web, "attend.wasm"))) {
+  console.log("1..1\nok 1 - bad input # SKIP the page was not built: make web");
+  process.exit(0);
+}
+const { Attend } = await import(pathToFileURL(join(web, "lib/attend.js")).href);
+const attend = await Attend.load(readFileSync(join(web, "attend.wasm")));
+const sample = readFileSync(join(web, "samples/reverse.safetensors"));
+const damaged = Uint8Array.from(sample);
+damaged.fill(255, sample.length - 64); // NaN
+let count = 0, failed = 0;
+
+function check(fine, text, detail = "") {
+  count++;
+  failed += fine ? 0 : 1;
+  console.log(`${fine ? "ok" : "not ok"} ${count} - ${text}${fine ? "" : `\n#   ${detail}`}`);
+}
+
+/** The call fails as bad input with a message of this form, and a sheet still works. */
+function refuses(text, pattern, action) {
+  let message = "no error";
+  try {
+    action();
+  } catch (error) {
+    message = `${error.status}: ${error.message}`;
+  }
+  const works = attend.sheet({ text: "x = 1 + 1\nexpect x = 2\n", format: "text" }).failures.length === 0;
+  check(pattern.test(message) && works, text, message);
+}
+
+const sheet = (text) => () => attend.sheet({ text, format: "text" });
+refuses("brackets 200,000 deep", /^bad input: .*nested/, sheet(`x = ${"(".repeat(200000)}1\n`));
+refuses("a matrix of 80 GB", /^(bad input|no memory)/, sheet("x = ones(100000, 100000)\n"));
+refuses("a sheet that is not UTF-8 once encoded", /^bad input/, sheet("x = \u0000\n"));
+refuses("an unknown format", /unknown format/, () => attend.sheet({ text: "x = 1\n", format: "docx" }));
+refuses("bytes that are no model", /^bad input: .*expected a model/, () => attend.open({ bytes: new Uint8Array(100) }));
+refuses("half a model", /^bad input/, () => attend.open({ bytes: sample.subarray(0, sample.length / 2) }));
+refuses("a model with NaN", /^bad input/, () => attend.open({ bytes: damaged }));
+refuses("a model that was not opened", /no model 99/, () => attend.run({ model: 99, line: "a" }));
+refuses("an unknown task", /task expects/, () => attend.train({ task: "nonsense" }));
+refuses("a misspelled setting", /did you mean hidden-size/, () => attend.train({ task: "reverse", settings: { "hiden-size": 3 } }));
+refuses("a setting in a config that is no number", /expects a whole number/, () => attend.train({ task: "reverse", config: "hidden-size = many" }));
+refuses("training data that is not there", /cannot open/, () => attend.train({ task: "lm", settings: { train: "x.txt" } }));
+const { model } = attend.open({ bytes: sample, name: "reverse.safetensors" });
+check(attend.run({ model, line: "abcd" }).output.text === "dcba", "the sample model still works");
+console.log(`1..${count}`);
+process.exit(failed ? 1 : 0);

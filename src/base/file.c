@@ -356,14 +356,13 @@ static int write_and_close(int fd, const void *bytes, size_t size, const struct 
     return code;
 }
 
-void att_file_sync_folder(const char *path)
+void att_file_sync_folder(const char *path, att_string *scratch)
 {
     const char *slash = strrchr(path, '/');
-    att_string folder = { 0 };
-    if (slash && att_string_append(&folder, path, (size_t)(slash - path) + 1) != ATT_OK)
+    scratch->length = 0;
+    if (att_string_append(scratch, path, slash ? (size_t)(slash - path) + 1 : 0) != ATT_OK)
         return;
-    int fd = open_retrying(slash ? folder.data : ".", O_RDONLY | O_DIRECTORY, 0);
-    att_string_free(&folder);
+    int fd = open_retrying(scratch->length ? scratch->data : ".", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
         return;
     (void)fsync(fd);
@@ -381,7 +380,7 @@ static att_status replace(const char *target, const struct stat *old, const char
     if (code == 0 && rename(name.data, target) != 0)
         code = errno;
     if (code == 0)
-        att_file_sync_folder(target);
+        att_file_sync_folder(target, &name);
     else if (fd >= 0)
         unlink(name.data);
     att_string_free(&name);

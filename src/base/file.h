@@ -79,8 +79,9 @@ att_status att_file_output_finish(att_file_output *out, const char *path, att_er
 void att_file_output_abandon(att_file_output *out);
 
 /* Makes a rename to `path` survive a power failure. Some file systems cannot do this, and the file
- * is complete either way, so a failure is ignored. */
-void att_file_sync_folder(const char *path);
+ * is complete either way, so a failure is ignored. `scratch` holds the name of the temporary file:
+ * it has room for the name of the folder, so that no memory is needed. */
+void att_file_sync_folder(const char *path, att_string *scratch);
 
 /* Removes temporary files beside `path` that killed processes have left there. Ignores failures. */
 void att_file_remove_stale_temps(const char *path);

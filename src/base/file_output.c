@@ -82,7 +82,7 @@ att_status att_file_output_finish(att_file_output *out, const char *path, att_er
     if (code != 0)
         (void)unlink(out->temp.data);
     else
-        att_file_sync_folder(out->target);
+        att_file_sync_folder(out->target, &out->temp);
     clear(out);
     return code == 0 ? ATT_OK : att_file_fail(err, path, "write", code);
 }

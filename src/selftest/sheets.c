@@ -11,23 +11,26 @@ static const struct sheet_case {
     const char *name;
     const char *text;
 } sheets[] = {
-    { "attention", "X = random(5, 6, seed = 1)\n"
-                   "W_q = random(6, 6, seed = 2)\n"
-                   "W_k = random(6, 6, seed = 3)\n"
-                   "W_v = random(6, 6, seed = 4)\n"
-                   "a = self_attention(X, W_q, W_k, W_v, causal)\n"
-                   "b = multihead(X, W_q, W_k, W_v, heads = 3, alibi = 0.5)\n"
-                   "c = attention(X, X, X, score = additive, W = W_q, U = W_k, v = W_v[1])\n"
-                   "d = attention(X, X, X, score = cosine, normalizer = entmax)\n"
-                   "e = attention(X, X, X, score = gaussian, normalizer = sum)\n"
-                   "f = attention(X, X, X, normalizer = sparsemax, softcap = 3)\n"
-                   "L = cross_entropy(a + b, [1 2 3 4 5])\n"
-                   "gradient L\n" },
+    { "attention",
+      "X = random(5, 6, seed = 1)\n"
+      "W_q = random(6, 6, seed = 2)\n"
+      "W_k = random(6, 6, seed = 3)\n"
+      "W_v = random(6, 6, seed = 4)\n"
+      "a = self_attention(X, W_q, W_k, W_v, causal)\n"
+      "b = multihead(X, W_q, W_k, W_v, heads = 3, alibi = 0.5)\n"
+      "c = attention(X, X, X, score = additive, W = W_q, U = W_k, v = W_v[1])\n"
+      "d = attention(X, X, X, score = cosine, normalizer = entmax)\n"
+      "e = attention(X, X, X, score = gaussian, normalizer = sum)\n"
+      "f = attention(X, X, X, normalizer = sparsemax, softcap = 3)\n"
+      "w = a.weights + b.head[2].weights + c.weights + d.weights + e.weights + f.weights\n"
+      "L = cross_entropy(a + b, [1 2 3 4 5])\n"
+      "gradient L\n" },
     { "recurrent cells", "X = random(4, 3, seed = 1, normal)\n"
                          "h = zeros(1, 5)\n"
                          "r = rnn(X, h, random(3, 5, seed = 2), random(5, 5, seed = 3))\n"
                          "l = lstm(X, h, h, random(3, 20, seed = 4), random(5, 20, seed = 5))\n"
                          "g = gru(X, h, random(3, 15, seed = 6), random(5, 15, seed = 7))\n"
+                         "c = l.c + g.z\n"
                          "L = sum(r .* l + g)\n"
                          "gradient L\n" },
     { "functions",
@@ -55,11 +58,19 @@ static void add_matrix(att_sha256 *hash, const att_matrix *matrix)
         att_selftest_add_doubles(hash, matrix->data, (size_t)(matrix->rows * matrix->cols));
 }
 
+static bool is_gradient_of_value(const char *path)
+{
+    size_t length = path ? strlen(path) : 0, end = strlen(".grad");
+    return length > end && strcmp(path + length - end, ".grad") == 0;
+}
+
+/* Values that the sheet names, and their gradients: how much a step shows does not matter. */
 static void add_step(att_sha256 *hash, const att_trace_step *step)
 {
-    add_matrix(hash, step->value);
-    for (size_t i = 0; i < step->part_count; i++)
-        if (!step->parts[i].inner)
+    if (step->kind == ATT_STEP_VALUE)
+        add_matrix(hash, step->value);
+    for (size_t i = 0; step->kind == ATT_STEP_GRADIENT && i < step->part_count; i++)
+        if (is_gradient_of_value(step->parts[i].path))
             add_matrix(hash, step->parts[i].value);
 }
 

@@ -138,6 +138,7 @@ EXCEPTIONS = [
     ("bench/loading ", "takes minutes: a model of 50 MB, 60 runs each"),
     ("pip install ", "installs packages from the network"),
     ("tests/metrics/golden/compare ", "needs sacreBLEU"),
+    ("python3 sheet.py", "needs NumPy; tests/render/export runs exported programs where it is installed"),
     ("tests/fuzz/make-seeds ", "writes the corpora of the fuzzers in the source tree"),
     ("tests/checks/documented ", "writes files of the source tree; check_documented runs it without --write"),
     ("tests/checks/settings ", "writes a file of the source tree; check_settings runs it without --write"),

@@ -19,7 +19,7 @@ struct att_tape {
     att_node **leaves;                  /* [params->count] of the parameters in use, else NULL */
     bool training;
     uint64_t seed, step;
-    struct free_grad *free_grads; /* gradients of nodes whose backward is done */
+    struct free_grad *free_grads;               /* gradients of nodes whose backward is done */
     void (*on_final)(void *context, int param); /* NULL: none */
     void *final_context;
     int64_t unpacked_uses;

@@ -36,7 +36,7 @@ function refuses(text, pattern, action) {
 const sheet = (text) => () => attend.sheet({ text, format: "text" });
 refuses("brackets 200,000 deep", /^bad input: .*nested/, sheet(`x = ${"(".repeat(200000)}1\n`));
 refuses("a matrix of 80 GB", /^(bad input|no memory)/, sheet("x = ones(100000, 100000)\n"));
-refuses("a sheet that is not UTF-8 once encoded", /^bad input/, sheet("x = \u0000\n"));
+refuses("a sheet with a zero byte", /^bad input/, sheet("x = \u0000\n"));
 refuses("an unknown format", /unknown format/, () => attend.sheet({ text: "x = 1\n", format: "docx" }));
 refuses("bytes that are no model", /^bad input: .*expected a model/, () => attend.open({ bytes: new Uint8Array(100) }));
 refuses("half a model", /^bad input/, () => attend.open({ bytes: sample.subarray(0, sample.length / 2) }));

@@ -19,8 +19,9 @@ typedef struct ivec {
 
 typedef vec mask; /* all bits of a lane, or none */
 
-/* Engines have 16 registers on x86-64 and 32 on ARM: three vectors of sums take 12. */
-enum { TILE_ROWS = 3, TILE_SUMS = 3 };
+/* Two vectors of sums take 8 of the 16 registers that engines have on x86-64. Three or four were
+ * slower: V8 then keeps sums on the stack. */
+enum { TILE_ROWS = 2, TILE_SUMS = 2 };
 
 /* The four parts through the same instruction. */
 #define EACH1(type, op, a) ((type){ { op((a).q[0]), op((a).q[1]), op((a).q[2]), op((a).q[3]) } })

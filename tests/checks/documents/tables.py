@@ -116,8 +116,6 @@ MODEL_NAMES = {
 # Programs of bench/, scripts/ and tests/ that are in no table must exist and know every option of the document:
 # those in Python are called with --help, the text of others is searched.
 SHORTER = [
-    # the first python3 of PATH may lack NumPy, which Debian has for its own
-    (r"python3 (\S+\.py)$", r"if /usr/bin/python3 -c 'import numpy'; then /usr/bin/python3 \1; fi"),
     (r'(make test-long PARTS="?([a-z0-9_ ]+)"?)', r"\1 -n && for part in \2; do test -x tests/long/$part || exit 1; done"),
     (r"(sudo )?make\b(.*)", r"make -n \2"),
     (r"ctest --test-dir build-test", "ctest -N --test-dir build-test"),

@@ -43,7 +43,7 @@ function train(folder, out, task, settings) {
   const seconds = (performance.now() - start) / 1000;
   const { model, checkpoint } = attend.save({ run });
   writeFileSync(out, model);
-  writeFileSync(`${out}.last`, checkpoint);
+  if (checkpoint) writeFileSync(`${out}.last`, checkpoint); // a run that averaged its checkpoints has none left
   attend.endRun({ run });
   process.stdout.write(JSON.stringify({ steps: last.steps, slices, seconds, cpu: attend.about().cpu }));
 }

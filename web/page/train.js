@@ -227,8 +227,8 @@ class Run {
   }
 
   async end() {
-    const { model } = await this.client.call("save", { run: this.run });
-    if (!model) return;
+    const saved = await this.client.call("save", { run: this.run });
+    const model = saved.model ?? (await this.client.call("trained", { run: this.run })).bytes; // no validation yet
     this.model = model;
     this.save.disabled = false;
     const digest = await sha256(model);

@@ -189,42 +189,8 @@ static void put_option(att_exporter *exporter, const att_function *function,
         att_export_matrix(exporter, value);
 }
 
-void att_export_call(att_exporter *exporter, const att_expr *node)
-{
-    const att_function *function = att_function_find(node->text);
-    const struct function_row *row = row_of(node->text);
-    size_t count = att_export_argument_count(node);
-    const att_export_function *own = att_export_function_find(exporter, node->text);
-    if (own) {
-        att_export_own_call(exporter, own, node);
-        return;
-    }
-    if (!function || !row) {
-        att_export_refuse(exporter, "the function '%.80s' cannot be exported yet", node->text);
-        return;
-    }
-    if (!row->callee[0]) { /* transpose(X) */
-        att_export_use(exporter, "matrix");
-        att_put(&exporter->out, "(");
-        att_export_matrix(exporter, node->child[0]);
-        att_put(&exporter->out, ").T");
-        return;
-    }
-    put_callee(exporter, row->callee[exporter->language]);
-    att_put(&exporter->out, "(");
-    for (size_t i = 0; i < count; i++) {
-        att_put(&exporter->out, i > 0 ? ", " : "");
-        put_argument(exporter, row, node, node->child[i]);
-    }
-    for (size_t i = count; i < node->children; i++)
-        put_option(exporter, function, row, node->child[i]);
-    if (exporter->hand && row->result)
-        att_putf(&exporter->out, ", step=%s", exporter->rounding_name);
-    att_put(&exporter->out, ")");
-}
-
-/* ---- Claims about errors */
-
+/* Whether the sheet would refuse the call: too many arguments, an option that the function lacks.
+ */
 static bool breaks_call(const att_exporter *exporter, const att_expr *node)
 {
     const att_function *function = att_function_find(node->text);
@@ -248,6 +214,46 @@ static bool breaks_call(const att_exporter *exporter, const att_expr *node)
     }
     return rows && cols;
 }
+
+void att_export_call(att_exporter *exporter, const att_expr *node)
+{
+    const att_function *function = att_function_find(node->text);
+    const struct function_row *row = row_of(node->text);
+    size_t count = att_export_argument_count(node);
+    const att_export_function *own = att_export_function_find(exporter, node->text);
+    if (own) {
+        att_export_own_call(exporter, own, node);
+        return;
+    }
+    if (!function || !row) {
+        att_export_refuse(exporter, "the function '%.80s' cannot be exported yet", node->text);
+        return;
+    }
+    if (breaks_call(exporter, node)) { /* in a function that is never called */
+        att_export_refuse(exporter, "the call of '%.80s' is not valid", node->text);
+        return;
+    }
+    if (!row->callee[0]) { /* transpose(X) */
+        att_export_use(exporter, "matrix");
+        att_put(&exporter->out, "(");
+        att_export_matrix(exporter, node->child[0]);
+        att_put(&exporter->out, ").T");
+        return;
+    }
+    put_callee(exporter, row->callee[exporter->language]);
+    att_put(&exporter->out, "(");
+    for (size_t i = 0; i < count; i++) {
+        att_put(&exporter->out, i > 0 ? ", " : "");
+        put_argument(exporter, row, node, node->child[i]);
+    }
+    for (size_t i = count; i < node->children; i++)
+        put_option(exporter, function, row, node->child[i]);
+    if (exporter->hand && row->result)
+        att_putf(&exporter->out, ", step=%s", exporter->rounding_name);
+    att_put(&exporter->out, ")");
+}
+
+/* ---- Claims about errors */
 
 static bool is_word_of_option(const att_expr *parent, const att_expr *child)
 {

@@ -61,12 +61,15 @@ variant_skipped=0
 
 # Runs one test and adds its results up; prints the output of one that fails.
 variant_run() { # NAME COMMAND…
-    local name=$1 output status=0 failed
+    local name=$1 output status=0 passed failed
     shift
     output=$(cd "$root" && env CMOCKA_MESSAGE_OUTPUT=TAP timeout 1200 "$@" 2>&1 </dev/null) || status=$?
-    variant_passed=$((variant_passed + $(grep -cE '^ok [0-9]+' <<<"$output")))
+    passed=$(grep -E '^ok [0-9]+' <<<"$output" | grep -cv '# SKIP')
     variant_skipped=$((variant_skipped + $(grep -cE '^(not )?ok [0-9]+.*# SKIP' <<<"$output")))
     failed=$(grep -E '^not ok' <<<"$output" | grep -cv '# SKIP') # as cmocka 1.1.5 reports a skipped test
+    # what is no test, such as a training run, counts as one
+    if [ "$status" -eq 0 ] && ! grep -qE '^(not )?ok ' <<<"$output"; then passed=1; fi
+    variant_passed=$((variant_passed + passed))
     if [ "$status" -ne 0 ] || [ "$failed" -gt 0 ]; then
         variant_failed=$((variant_failed + (failed > 0 ? failed : 1)))
         echo "FAILED $name (exit code $status)"
@@ -87,6 +90,6 @@ variant_run_all() { # FOLDER TEST…
 }
 
 variant_end() { # NAME
-    echo "$1: $((variant_passed - variant_skipped)) passed, $variant_failed failed, $variant_skipped skipped"
+    echo "$1: $variant_passed passed, $variant_failed failed, $variant_skipped skipped"
     [ "$variant_failed" -eq 0 ]
 }

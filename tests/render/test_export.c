@@ -193,6 +193,8 @@ static void a_sheet_that_python_would_read_differently_is_refused(void **state)
         const char *sheet, *words;
         int line;
     } refused[] = {
+        { "f(z, W) = tanh(z * W, seed = 3)\n", "the call of 'tanh' is not valid", 1 },
+        { "f(z) = transpose()\n", "the call of 'transpose' is not valid", 1 },
         { "a = [1 2]\nf(x) = x + a\na = attention(a, a, a)\ny = f(1)\n", "'a' is computed again",
           2 },
         { "x = 1\ny = 2\nf(z) = x + z\nfor x in 1:2: y = f(x)\n", "'x' of this loop hides", 4 },

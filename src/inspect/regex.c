@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/quote.h"
 #include "text/utf8.h"
 
 #include <stdio.h>
@@ -55,9 +56,10 @@ typedef struct parser {
 
 static att_status fail_at(parser *p, const char *message)
 {
-    att_status status = att_fail(p->err, ATT_BAD_INPUT, NULL, "column %d of the pattern '%s': %s",
-                                 (int)(p->at - p->pattern) + 1, p->pattern, message);
-    return status;
+    char pattern[ATT_QUOTED_SIZE];
+    return att_fail(p->err, ATT_BAD_INPUT, NULL, "column %d of the pattern '%s': %s",
+                    (int)(p->at - p->pattern) + 1,
+                    att_quote(pattern, p->pattern, strlen(p->pattern)), message);
 }
 
 static att_status emit(parser *p, instruction made)

@@ -70,6 +70,7 @@ static void a_bad_pattern_is_refused_with_its_column(void **state)
     (void)state;
     static const char *const cases[][2] = {
         { "", "column 1 of the pattern '': the pattern is empty" },
+        { "a(\r", "column 4 of the pattern 'a(\\x0D': expected )" },
         { "a(b", "column 4 of the pattern 'a(b': expected )" },
         { "a)", "column 2 of the pattern 'a)': unexpected )" },
         { "[ab", "column 4 of the pattern '[ab': expected ] at the end of the class" },
@@ -83,7 +84,7 @@ static void a_bad_pattern_is_refused_with_its_column(void **state)
         { "a\\", "column 3 of the pattern 'a\\': expected a character after \\" },
         { "a{2,1}", "column 2 of the pattern 'a{2,1}': expected 0 <= m <= n <= 200 in {m,n}" },
         { "a{x}", "column 2 of the pattern 'a{x}': expected {m}, {m,} or {m,n}" },
-        { "\xff", "column 1 of the pattern '\xff': expected UTF-8" },
+        { "\xff", "column 1 of the pattern '\\xFF': expected UTF-8" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         att_regex *regex;

@@ -85,6 +85,14 @@ static const char *name_unnamed(att_backward *walk, const att_recorded_value *va
                           : att_arena_printf(walk->scope->arena, "%s.%s", whole, part->name);
 }
 
+/* X_line3, the value of X before it was assigned anew; W_line3[1], an item of such a list. */
+static const char *name_former(att_arena *arena, const att_recorded_value *value)
+{
+    size_t length = strcspn(value->name, "[");
+    return att_arena_printf(arena, "%.*s_line%d%s", (int)length, value->name, value->line,
+                            value->name + length);
+}
+
 const char *att_backward_name_text(att_backward *walk, const att_matrix *matrix)
 {
     const att_recorded_value *value = att_record_find(walk->record, matrix);
@@ -96,7 +104,7 @@ const char *att_backward_name_text(att_backward *walk, const att_matrix *matrix)
     else if (att_backward_is_current(walk, value))
         adjoint->name = value->name;
     else
-        adjoint->name = att_arena_printf(walk->scope->arena, "%s_line%d", value->name, value->line);
+        adjoint->name = name_former(walk->scope->arena, value);
     return adjoint->name;
 }
 

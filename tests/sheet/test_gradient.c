@@ -558,6 +558,16 @@ static void steps_of_a_loop_have_names(void **state)
     att_sheet_free(sheet);
 }
 
+static void an_item_of_a_list_that_was_assigned_anew_has_a_name(void **state)
+{
+    (void)state;
+    att_sheet *sheet = sheet_from("W = {[0.5; -1], [1; 2]}\ny = [1 2] * W[1]\n"
+                                  "W = {[1 2; 3 4], -identity(2)}\ngradient y check\n");
+    part_named(gradient_step(sheet), "dW_line1[1]", 0);
+    assert_int_equal(att_sheet_failures(sheet), 0);
+    att_sheet_free(sheet);
+}
+
 static size_t count_of(const char *text, const char *word)
 {
     size_t count = 0;
@@ -698,6 +708,7 @@ int main(void)
         cmocka_unit_test(gradients_go_through_own_functions_and_loops),
         cmocka_unit_test(rounded_steps_have_no_gradient_and_leave_the_exact_ones_alone),
         cmocka_unit_test(steps_of_a_loop_have_names),
+        cmocka_unit_test(an_item_of_a_list_that_was_assigned_anew_has_a_name),
         cmocka_unit_test(detail_applies_to_the_backward_pass),
         cmocka_unit_test(the_words_of_a_gradient_are_not_read_as_markdown),
         cmocka_unit_test(cells_agree_with_differences_in_all_their_parts),

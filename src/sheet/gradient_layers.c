@@ -138,6 +138,39 @@ static const char *norm_formula(att_arena *arena, bool centered, bool gain, bool
                     : att_arena_printf(arena, "(%s - n .* mean(%s .* n, %s)) ./ s", g, g, along);
 }
 
+/* The gradient of the gain, unless it is NULL. */
+static att_status send_gain(att_backward *walk, const att_matrix *gain, att_expr *name,
+                            const struct norm_numbers *numbers, double *values)
+{
+    const att_matrix *g = numbers->g;
+    const att_terms terms = { .count = g->rows,
+                              .a = g->data,
+                              .a_col = 1,
+                              .a_term = g->cols,
+                              .b = numbers->n->data,
+                              .b_col = 1,
+                              .b_term = g->cols,
+                              .scale = 1 };
+    const char *formula = numbers->columns ? "sum(G .* n, rows)" : "sum(G .* n, cols)";
+    if (!gain)
+        return ATT_OK;
+    return send_row(walk, gain, "the gradients times the normalized rows n, added up",
+                    att_backward_formula(walk, formula, "G", name), values, terms, g->cols);
+}
+
+/* The gradient of the bias, unless it is NULL. */
+static att_status send_norm_bias(att_backward *walk, const att_matrix *bias, att_expr *name,
+                                 const struct norm_numbers *numbers, double *values)
+{
+    const att_matrix *g = numbers->g;
+    const char *formula = numbers->columns ? "sum(G, rows)" : "sum(G, cols)";
+    if (!bias)
+        return ATT_OK;
+    return send_row(walk, bias, "the gradients of all rows, added up",
+                    att_backward_formula(walk, formula, "G", name), values,
+                    att_terms_column_sums(g, false), g->cols);
+}
+
 att_status att_norm_rule(att_backward *walk, const att_computation *c)
 {
     const att_matrix *g, *x;
@@ -185,26 +218,8 @@ att_status att_norm_rule(att_backward *walk, const att_computation *c)
             .write = write_norm,
             .of = numbers,
             .term_count = x->cols }));
-    att_terms with_n = { .count = x->rows,
-                         .a = g->data,
-                         .a_col = 1,
-                         .a_term = g->cols,
-                         .b = numbers->n->data,
-                         .b_col = 1,
-                         .b_term = g->cols,
-                         .scale = 1 };
-    if (gain)
-        ATT_TRY(send_row(
-            walk, gain, "the gradients times the normalized rows n, added up",
-            att_backward_formula(walk, layer.columns ? "sum(G .* n, rows)" : "sum(G .* n, cols)",
-                                 "G", name),
-            out.gain, with_n, x->cols));
-    if (bias)
-        ATT_TRY(send_row(
-            walk, bias, "the gradients of all rows, added up",
-            att_backward_formula(walk, layer.columns ? "sum(G, rows)" : "sum(G, cols)", "G", name),
-            out.bias, att_terms_column_sums(g, false), x->cols));
-    return ATT_OK;
+    ATT_TRY(send_gain(walk, gain, name, numbers, out.gain));
+    return send_norm_bias(walk, bias, name, numbers, out.bias);
 }
 
 /* ---- linear */

@@ -874,6 +874,8 @@ typedef enum att_beam_stop {
                                 max_output_length: slower, and rarely another output */
 } att_beam_stop;
 
+typedef struct att_shortlist att_shortlist; /* the next tokens that a line allows; see below */
+
 /* Options of decoding. The default is greedy decoding: the most probable token at each step. A
  * negative number (except length_penalty), or a top_p above 1, is ATT_BAD_INPUT. */
 typedef struct att_decoding_options {
@@ -900,6 +902,7 @@ typedef struct att_decoding_options {
  probability of a token is the mean over all models */
     size_t ensemble_count;
     att_beam_stop beam_stop;
+    const att_shortlist *shortlist; /* of a sequence-to-sequence model; NULL: every token */
 } att_decoding_options;
 /* What happens to a line with more than max_input_length tokens. */
 typedef enum att_input_overflow { ATT_OVERFLOW_REFUSE, ATT_OVERFLOW_TRUNCATE } att_input_overflow;
@@ -960,6 +963,41 @@ ATT_API void att_outputs_free(att_outputs *outputs);
 /* The number of lines, and the best output of one; NULL past the last. */
 ATT_API size_t att_outputs_count(const att_outputs *outputs);
 ATT_API const att_output *att_outputs_get(const att_outputs *outputs, size_t line);
+
+/* ---- lexical shortlists: the output layer over candidate tokens only */
+/* For each line the next tokens are chosen among the most frequent tokens of the target vocabulary,
+ * those that the tokens of the line may become, and those written like them: a large output layer
+ * is then fast. Outputs still do not depend on other lines, but may differ from those without it,
+ * and forced targets are refused. The model must outlive the shortlist. */
+typedef struct att_shortlist_options {
+    size_t size;
+    int64_t frequent;  /* tokens that every line has; 0: 100, negative: none */
+    int64_t best;      /* target tokens of each source token, at most; 0: 100 */
+    bool attention;    /* learn from the model's attention (its last layer), not by IBM model 1 */
+    int64_t max_pairs; /* to learn from, evenly spaced in the file; 0: 200,000 */
+} att_shortlist_options;
+
+typedef struct att_shortlist_stats {
+    size_t size;
+    int64_t entries;        /* pairs of a source and a target token */
+    int64_t pairs;          /* that were learned from */
+    int64_t vocabulary;     /* target tokens of the model */
+    double mean_candidates; /* of a line */
+    double coverage;        /* part of the target tokens that were candidates, 0 to 1 */
+} att_shortlist_stats;
+
+/* Learns one from the pairs of a file, in a format that training reads. `stats` may be NULL. */
+ATT_API att_status att_shortlist_learn(att_shortlist **out, const att_model *model,
+                                       const char *path, const att_shortlist_options *options,
+                                       att_shortlist_stats *stats, att_error *err);
+
+/* Its file: lines of target<TAB>source<TAB>probability, or separated by spaces as lexical tables of
+ * word aligners are. Tokens that the model lacks are ignored. */
+ATT_API att_status att_shortlist_load(att_shortlist **out, const att_model *model, const char *path,
+                                      const att_shortlist_options *options, att_error *err);
+ATT_API att_status att_shortlist_save(const att_shortlist *shortlist, const char *path,
+                                      att_error *err);
+ATT_API void att_shortlist_free(att_shortlist *shortlist);
 
 /* Writes captions for images: float [count,cells,depth] or [count,rows,columns,depth] features of
  * the size that the model was trained on. The source of an output is the cells, row by row. */

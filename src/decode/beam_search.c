@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "decode/beam.h"
 #include "decode/sampling.h"
+#include "decode/shortlist.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,6 +31,8 @@ struct att_beam_search {
     int32_t *histories;
     att_arena arena; /* of the beams of a batch */
 
+    att_token_set token_set;   /* with a shortlist */
+    att_candidates candidates; /* likewise */
     att_hypothesis *hypotheses; /* [sources, nbest] */
     att_arena results;
 };
@@ -73,6 +76,8 @@ att_status att_beam_search_new(att_beam_search **out, const att_model *model,
 {
     *out = NULL;
     ATT_TRY(check_options(options, err));
+    if (options->shortlist)
+        ATT_TRY(att_shortlist_check(options->shortlist, model, err));
     att_beam_search *search = att_alloc_zero(1, sizeof *search);
     if (!search)
         return att_fail_memory(err);
@@ -104,6 +109,8 @@ void att_beam_search_free(att_beam_search *search)
     att_session_free(search->session);
     att_hypothesis_tree_free(&search->tree);
     att_free(search->histories);
+    att_token_set_free(&search->token_set);
+    att_candidates_free(&search->candidates);
     att_arena_free(&search->arena);
     att_arena_free(&search->results);
     att_free(search);
@@ -146,6 +153,36 @@ static bool alloc_batch(att_beam_search *search)
            (!search->options->sample || search->step.probabilities);
 }
 
+/* The candidates of each source. */
+static att_status collect_candidates(att_beam_search *search, const att_search_batch *batch,
+                                     att_error *err)
+{
+    const att_sources *sources = batch->sources;
+    att_candidates_clear(&search->candidates);
+    for (int64_t i = 0; i < sources->rows; i++) {
+        const att_forced_tokens *forced = batch->forced ? &batch->forced[i] : NULL;
+        ATT_TRY(att_shortlist_collect(search->options->shortlist, &search->token_set,
+                                      sources->ids + i * sources->length, sources->lengths[i],
+                                      forced ? forced->ids : NULL, forced ? forced->count : 0,
+                                      err));
+        ATT_TRY(att_candidates_add(&search->candidates, search->token_set.ids.items,
+                                   search->token_set.ids.count, err));
+    }
+    return att_candidates_finish(&search->candidates, search->session->vocab_size, err);
+}
+
+/* Encodes the sources, with their candidates where there is a shortlist. */
+static att_status start_session(att_beam_search *search, const att_search_batch *batch,
+                                bool want_attention, att_error *err)
+{
+    att_sources sources = *batch->sources;
+    if (search->options->shortlist) {
+        ATT_TRY(collect_candidates(search, batch, err));
+        sources.candidates = &search->candidates;
+    }
+    return att_session_start(search->session, &sources, want_attention, err);
+}
+
 static att_status begin_batch(att_beam_search *search, const att_search_batch *batch,
                               att_error *err)
 {
@@ -161,7 +198,7 @@ static att_status begin_batch(att_beam_search *search, const att_search_batch *b
     search->reported_tokens = 0;
     search->history_capacity = 0;
     att_hypothesis_tree_reset(&search->tree, &keep, sources->length);
-    ATT_TRY(att_session_start(search->session, sources, keep.selected || keep.all_heads, err));
+    ATT_TRY(start_session(search, batch, keep.selected || keep.all_heads, err));
     search->step.vocabulary = search->session->vocab_size;
     if (!alloc_batch(search))
         return att_fail_memory(err);

@@ -226,6 +226,10 @@ att_status att_generate_options_resolve(att_generate_options *out, att_decoding_
 static att_status run_generation(generation *g, const char *const *lines, att_error *err)
 {
     ATT_TRY(att_model_require_type(g->model, ATT_MODEL_SEQ2SEQ, err));
+    if (g->options->targets && g->options->decoding->shortlist)
+        return att_fail(err, ATT_BAD_INPUT, "att_generate_options",
+                        "a shortlist and forced targets exclude each other: their probabilities "
+                        "would be those among the candidates");
     size_t count = g->outputs->count;
     g->outputs->items = att_arena_alloc(&g->outputs->arena, count, sizeof *g->outputs->items);
     if (!g->outputs->items)

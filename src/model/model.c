@@ -285,6 +285,7 @@ void att_decoder_free(att_decoder *decoder)
         return;
     decoder->model->architecture->close(decoder);
     att_copy_index_free(&decoder->copy);
+    att_candidate_layer_free(&decoder->candidates);
     att_tape_free(decoder->tape);
     att_free(decoder);
 }
@@ -292,6 +293,7 @@ void att_decoder_free(att_decoder *decoder)
 att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err)
 {
     att_tape_begin(decoder->tape, false, 0, 0);
+    att_candidate_layer_start(&decoder->candidates, sources->candidates);
     if (att_settings_copies(decoder->model->settings))
         ATT_TRY(att_copy_index_set(&decoder->copy, decoder->model, sources, err));
     return decoder->model->architecture->start(decoder, sources, err);

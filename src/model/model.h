@@ -9,6 +9,7 @@
 
 #include "attend.h"
 #include "base/arena.h"
+#include "model/candidates.h"
 #include "nn/param_builder.h"
 #include "settings/settings.h"
 #include "tape/ops.h"
@@ -195,6 +196,8 @@ typedef struct att_sources {
     int64_t cells, depth;
     const int32_t *copy_ids;  /* [B,S] ids of the extended vocabulary (data/extended_vocab.h), below
                                  0 in padding; NULL: by `ids` alone. Only for models that copy */
+    const att_candidates *candidates; /* the next tokens that each source allows; NULL: every token.
+                                         Only for models that do not copy; they outlive the steps */
     const char *const *words; /* [B,S] the tokens as they are written, NULL in padding; or NULL */
     att_node *word_features;  /* [W,F] features beside the embeddings, and [B,S] the row of each */
     const int32_t *word_rows; /* token, set by sentence encoders; or NULL */
@@ -257,7 +260,8 @@ struct att_decoder {
     bool want_attention; /* steps compute attention weights; set it before the start */
     bool uncalibrated;   /* of a classifier: temperature 1; set it before the start */
     att_copy_index copy; /* of the sources; all-zero: the model does not copy */
-    void *state;         /* of the architecture */
+    att_candidate_layer candidates;
+    void *state; /* of the architecture */
 };
 
 struct att_architecture {

@@ -89,6 +89,9 @@ att_node *att_rnn_decoder_run(att_rnn_decoder *pass, const int32_t *tokens, int6
 att_copy_inputs att_rnn_decoder_copy_inputs(const att_rnn_decoder *pass, att_node *logits,
                                             att_node *readouts);
 
+/* The output layer. */
+att_output_weights att_rnn_output_weights(const att_rnn_network *network);
+
 /* The logits of the next tokens, [B,count,V], from the readouts of steps that began at `first`. */
 att_node *att_rnn_decoder_logits(const att_rnn_decoder *pass, att_node *readouts, int64_t first);
 

@@ -190,6 +190,25 @@ static void restore_decoder(att_rnn_decoder *pass, const rnn_decoder_state *s, c
     pass->position = s->position;
 }
 
+static void set_log_probs(att_decoder *decoder, const att_rnn_decoder *pass, att_node *readout,
+                          att_decoder_output *out)
+{
+    const rnn_decoder_state *s = decoder->state;
+    if (decoder->candidates.candidates) {
+        const att_output_weights weights = att_rnn_output_weights(pass->network);
+        out->log_probs = att_candidate_log_probs(&decoder->candidates, decoder->tape, readout,
+                                                 &weights, s->source_of);
+        return;
+    }
+    att_node *scores = att_rnn_decoder_logits(pass, readout, pass->position - 1);
+    if (pass->network->copy.enabled) {
+        const att_copy_inputs in = att_rnn_decoder_copy_inputs(pass, scores, readout);
+        att_copy_output(decoder->tape, &in, &decoder->copy, s->source_of, out);
+    } else {
+        out->log_probs = att_log_softmax(decoder->tape, scores);
+    }
+}
+
 att_status att_rnn_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                                 const int64_t *order, att_decoder_output *out, att_error *err)
 {
@@ -202,14 +221,7 @@ att_status att_rnn_decoder_step(att_decoder *decoder, int64_t rows, const int32_
     const int64_t *from = reorder_rows(s, decoder->tape, rows, order);
     if (from)
         restore_decoder(&pass, s, from);
-    att_node *readout = att_rnn_decoder_run(&pass, tokens, 1);
-    att_node *scores = att_rnn_decoder_logits(&pass, readout, pass.position - 1);
-    if (pass.network->copy.enabled) {
-        const att_copy_inputs in = att_rnn_decoder_copy_inputs(&pass, scores, readout);
-        att_copy_output(decoder->tape, &in, &decoder->copy, s->source_of, out);
-    } else {
-        out->log_probs = att_log_softmax(decoder->tape, scores);
-    }
+    set_log_probs(decoder, &pass, att_rnn_decoder_run(&pass, tokens, 1), out);
     out->attention = pass.want_attention && pass.attention ? pass.attention->value : NULL;
     out->attention_maps = out->heads = 1;
     ATT_TRY(att_tape_status(decoder->tape, err));

@@ -193,15 +193,22 @@ att_copy_inputs att_rnn_decoder_copy_inputs(const att_rnn_decoder *pass, att_nod
     };
 }
 
+att_output_weights att_rnn_output_weights(const att_rnn_network *parts)
+{
+    bool tied = parts->output_w == ATT_NO_PARAM;
+    return (att_output_weights){ .w = tied ? parts->target_embedding.table : parts->output_w,
+                                 .bias = parts->output_b,
+                                 .transposed = tied };
+}
+
 att_node *att_rnn_decoder_logits(const att_rnn_decoder *pass, att_node *readouts, int64_t first)
 {
     const att_rnn_network *parts = pass->network;
     att_tape *tape = pass->tape;
-    bool tied = parts->output_w == ATT_NO_PARAM;
+    const att_output_weights layer = att_rnn_output_weights(parts);
     att_node *x = att_dropout(tape, readouts, parts->dropout,
                               att_dropout_stream(ATT_DROPOUT_OUTPUT, 0) + (uint64_t)first);
-    att_node *table = att_tape_param(tape, tied ? parts->target_embedding.table : parts->output_w);
-    x = att_linear(tape, x, table, att_tape_param(tape, parts->output_b), ATT_ACTIVATION_NONE,
-                   tied);
+    x = att_linear(tape, x, att_tape_param(tape, layer.w), att_tape_param(tape, layer.bias),
+                   ATT_ACTIVATION_NONE, layer.transposed);
     return att_tape_name_layer(tape, x, "output layer", 0);
 }

@@ -108,7 +108,8 @@ void att_transformer_encode_image(att_transformer_pass *pass, const att_sources 
 /* Runs the decoder over targets, [1,N,D]. */
 att_node *att_transformer_decode(att_transformer_pass *pass, const att_packed_sequences *targets);
 
-/* The output layer for x [1,N,D]. */
+/* The output layer, and the same for x [1,N,D]. */
+att_output_weights att_transformer_output_weights(const att_transformer_network *network);
 att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pass *pass,
                                                        att_node *x);
 

@@ -342,6 +342,12 @@ static void set_log_probs(att_decoder *decoder, const att_transformer_pass *pass
         att_copy_output(tape, &in, &decoder->copy, s->source_of, out);
         return;
     }
+    if (decoder->candidates.candidates) {
+        const att_output_weights weights = att_transformer_output_weights(pass->network);
+        out->log_probs =
+            att_candidate_log_probs(&decoder->candidates, tape, x, &weights, s->source_of);
+        return;
+    }
     const att_linear_cross_entropy_inputs output = att_transformer_output(pass, x);
     out->log_probs = att_log_softmax(
         tape, att_linear(tape, x, output.w, output.bias, ATT_ACTIVATION_NONE, output.transposed));

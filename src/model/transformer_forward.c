@@ -307,15 +307,22 @@ att_copy_inputs att_transformer_copy_inputs(const att_transformer_pass *pass, at
     return in;
 }
 
+att_output_weights att_transformer_output_weights(const att_transformer_network *parts)
+{
+    bool tied = parts->output_w == ATT_NO_PARAM;
+    return (att_output_weights){ .w = tied ? parts->target_embedding.table : parts->output_w,
+                                 .bias = parts->output_b,
+                                 .transposed = tied };
+}
+
 att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pass *pass,
                                                        att_node *x)
 {
-    const att_transformer_network *parts = pass->network;
-    bool tied = parts->output_w == ATT_NO_PARAM, biased = parts->output_b != ATT_NO_PARAM;
+    const att_output_weights layer = att_transformer_output_weights(pass->network);
     return (att_linear_cross_entropy_inputs){
         .x = x,
-        .w = att_tape_param(pass->tape, tied ? parts->target_embedding.table : parts->output_w),
-        .bias = biased ? att_tape_param(pass->tape, parts->output_b) : NULL,
-        .transposed = tied,
+        .w = att_tape_param(pass->tape, layer.w),
+        .bias = layer.bias != ATT_NO_PARAM ? att_tape_param(pass->tape, layer.bias) : NULL,
+        .transposed = layer.transposed,
     };
 }

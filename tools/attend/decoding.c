@@ -23,6 +23,8 @@ const char *decoding_conflict(const decoding_options *options)
         return "--length-norm, --length-penalty and --coverage-penalty need --beam or --sample";
     if (options->beam_stop != ATT_BEAM_STOP_HEURISTIC && options->beam <= 1)
         return "--beam-stop needs --beam";
+    if (!options->shortlist && (options->shortlist_frequent > 0 || options->shortlist_best > 0))
+        return "--shortlist-frequent and --shortlist-best need --shortlist";
     if (options->max_output_length > 0 && options->min_output_length >= options->max_output_length)
         return "--min-output-length must be less than --max-output-length, which includes the end "
                "token";
@@ -77,6 +79,17 @@ void models_free(att_model **models, size_t count)
     free(models);
 }
 
+static att_status open_shortlist(decoding *out, const decoding_options *options, att_error *err)
+{
+    att_shortlist_options limits = ATT_INIT(att_shortlist_options);
+    limits.frequent = options->shortlist_frequent;
+    limits.best = options->shortlist_best;
+    att_status status =
+        att_shortlist_load(&out->shortlist, out->model, options->shortlist, &limits, err);
+    out->options.shortlist = out->shortlist;
+    return status;
+}
+
 static att_status open_models(decoding *out, const decoding_options *options, const char *path,
                               att_error *err)
 {
@@ -113,13 +126,16 @@ exit_code model_verb_run(const model_verb *with, const char *path, const char *i
     if (status == ATT_OK) {
         att_model_type type = att_model_type_get(models.model);
         code = check_type(with, type, input);
-        if (code == EXIT_DONE)
+        if (code == EXIT_DONE && with->decoding->shortlist)
+            status = open_shortlist(&models, with->decoding, &err);
+        if (code == EXIT_DONE && status == ATT_OK)
             status = with->functions[type](with->settings, &models, input, &err);
         if (with->blames_model && models.options.ensemble_count == 0)
             error_blame_model(&err, status, path);
     }
     att_callback_set(NULL, NULL);
     output_progress_clear();
+    att_shortlist_free(models.shortlist);
     models_free(models.ensemble, models.options.ensemble_count);
     att_model_free(models.model);
     return status == ATT_OK ? code : report(status, &err);

@@ -21,6 +21,8 @@ typedef struct decoding_options {
     double top_p;
     long seed;
     const char *ensemble;
+    const char *shortlist;
+    long shortlist_frequent, shortlist_best;
 } decoding_options;
 
 /* NULL-ended, in the order of att_length_norm and att_beam_stop. */
@@ -80,7 +82,19 @@ extern const char *const length_norm_choices[], *const beam_stop_choices[];
         DECODING_ROW(TYPE, "seed", INTEGER, seed, "N", "with --sample: random seed", .min = 0,     \
                      .max = 1e15, .model_types = WRITES),                                          \
         DECODING_ROW(TYPE, "ensemble", STRING, ensemble, "MODELS",                                 \
-                     "further models of the ensemble, separated by commas", .is_list = true)
+                     "further models of the ensemble, separated by commas", .is_list = true),      \
+        DECODING_ROW(TYPE, "shortlist", STRING, shortlist, "FILE",                                 \
+                     "choose the next tokens from a lexical shortlist, made by 'attend "           \
+                     "shortlist': fast where the target vocabulary is large",                      \
+                     .model_types = TYPE_SEQ2SEQ),                                              \
+        DECODING_ROW(TYPE, "shortlist-frequent", INTEGER, shortlist_frequent, "N",                 \
+                     "with --shortlist: the N most frequent tokens are always candidates "         \
+                     "(default 100)",                                                              \
+                     .min = 1, .max = 1e6, .model_types = TYPE_SEQ2SEQ),                        \
+        DECODING_ROW(TYPE, "shortlist-best", INTEGER, shortlist_best, "N",                         \
+                     "with --shortlist: at most N candidates for each source token "               \
+                     "(default 100)",                                                              \
+                     .min = 1, .max = 1e6, .model_types = TYPE_SEQ2SEQ)
 
 /* The message about two options that contradict each other; NULL: none do. */
 const char *decoding_conflict(const decoding_options *options);
@@ -89,6 +103,7 @@ const char *decoding_conflict(const decoding_options *options);
 typedef struct decoding {
     att_model *model;
     att_model **ensemble; /* [options.ensemble_count] */
+    att_shortlist *shortlist;
     att_decoding_options options;
 } decoding;
 

@@ -73,6 +73,10 @@ extern const char train_details[];
 const char *train_task(size_t index);
 exit_code train_set_task(void *settings, const struct verb *verb, int count, char **operands);
 
+exit_code shortlist_run(const struct verb *verb, int count, char **args);
+extern const option shortlist_options[];
+extern const char shortlist_details[];
+
 exit_code prepare_run(const struct verb *verb, int count, char **args);
 extern const option prepare_options[];
 extern const char prepare_details[];

@@ -972,7 +972,7 @@ ATT_API const att_output *att_outputs_get(const att_outputs *outputs, size_t lin
 typedef struct att_shortlist_options {
     size_t size;
     int64_t frequent;  /* tokens that every line has; 0: 100, negative: none */
-    int64_t best;      /* target tokens of each source token, at most; 0: 100 */
+    int64_t top;       /* target tokens of each source token, at most; 0: 100 */
     bool attention;    /* learn from the model's attention (its last layer), not by IBM model 1 */
     int64_t max_pairs; /* to learn from, evenly spaced in the file; 0: 200,000 */
 } att_shortlist_options;

@@ -13,8 +13,8 @@ typedef struct att_lexicon_entry {
 
 /* Start from {0}; release with att_lexicon_free(). */
 typedef struct att_lexicon {
-    int64_t sources;  /* tokens of the source vocabulary */
-    int64_t *offsets; /* [sources + 1] */
+    int64_t sources;            /* tokens of the source vocabulary */
+    int64_t *offsets;           /* [sources + 1] */
     att_lexicon_entry *entries; /* by source, the most probable first; equal ones by target */
 } att_lexicon;
 
@@ -23,7 +23,7 @@ typedef struct att_alignment_counts {
     struct att_alignment_cell {
         int32_t source, target; /* source -1: the cell is free */
         double count, prob;
-    } *cells;        /* [capacity] a hash table */
+    } * cells;       /* [capacity] a hash table */
     size_t capacity; /* a power of two, or 0 */
     size_t used;
 } att_alignment_counts;

@@ -31,8 +31,8 @@ struct att_beam_search {
     int32_t *histories;
     att_arena arena; /* of the beams of a batch */
 
-    att_token_set token_set;   /* with a shortlist */
-    att_candidates candidates; /* likewise */
+    att_token_set token_set;    /* with a shortlist */
+    att_candidates candidates;  /* likewise */
     att_hypothesis *hypotheses; /* [sources, nbest] */
     att_arena results;
 };
@@ -161,10 +161,9 @@ static att_status collect_candidates(att_beam_search *search, const att_search_b
     att_candidates_clear(&search->candidates);
     for (int64_t i = 0; i < sources->rows; i++) {
         const att_forced_tokens *forced = batch->forced ? &batch->forced[i] : NULL;
-        ATT_TRY(att_shortlist_collect(search->options->shortlist, &search->token_set,
-                                      sources->ids + i * sources->length, sources->lengths[i],
-                                      forced ? forced->ids : NULL, forced ? forced->count : 0,
-                                      err));
+        ATT_TRY(att_shortlist_collect(
+            search->options->shortlist, &search->token_set, sources->ids + i * sources->length,
+            sources->lengths[i], forced ? forced->ids : NULL, forced ? forced->count : 0, err));
         ATT_TRY(att_candidates_add(&search->candidates, search->token_set.ids.items,
                                    search->token_set.ids.count, err));
     }

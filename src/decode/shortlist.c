@@ -20,14 +20,14 @@ att_status att_shortlist_options_resolve(att_shortlist_options *out,
     ATT_TRY(ATT_OPTIONS_COPY(att_shortlist_options, out, options, err));
     const struct {
         int64_t *value, by_default;
-    } fields[] = { { &out->frequent, 100 }, { &out->best, 100 }, { &out->max_pairs, 200000 } };
+    } fields[] = { { &out->frequent, 100 }, { &out->top, 100 }, { &out->max_pairs, 200000 } };
     for (size_t i = 0; i < ATT_COUNT(fields); i++)
         if (*fields[i].value == 0)
             *fields[i].value = fields[i].by_default;
-    if (out->best < 1 || out->max_pairs < 1)
+    if (out->top < 1 || out->max_pairs < 1)
         return att_fail(err, ATT_BAD_INPUT, "att_shortlist_options",
-                        "expected a %s above 0, found %lld", out->best < 1 ? "best" : "max_pairs",
-                        (long long)(out->best < 1 ? out->best : out->max_pairs));
+                        "expected a %s above 0, found %lld", out->top < 1 ? "top" : "max_pairs",
+                        (long long)(out->top < 1 ? out->top : out->max_pairs));
     return ATT_OK;
 }
 
@@ -196,8 +196,8 @@ att_status att_shortlist_save(const att_shortlist *shortlist, const char *path, 
 }
 
 typedef struct reader {
-    const att_model *model;
-    struct att_text_file file;
+    const struct att_text_file *file;
+    const att_vocab *source_vocab, *target_vocab;
     att_lexicon_entry *entries;
     size_t count, capacity;
     int64_t lines; /* with three fields */
@@ -239,7 +239,7 @@ static att_status fail_line(const reader *in, const att_line_view *line, const c
                             const field *found, att_error *err)
 {
     char quoted[ATT_QUOTED_SIZE];
-    return att_fail_at(err, ATT_BAD_INPUT, in->file.name, (int)line->number, 0, NULL,
+    return att_fail_at(err, ATT_BAD_INPUT, in->file->name, (int)line->number, 0, NULL,
                        "expected %s, found '%s'", expected,
                        att_quote(quoted, found->text, found->length));
 }
@@ -249,7 +249,7 @@ static att_status read_line(reader *in, const att_line_view *line, att_error *er
 {
     field fields[FIELDS], whole = { line->text, line->length };
     double prob;
-    ATT_TRY(att_text_line_check(&in->file, line, err));
+    ATT_TRY(att_text_line_check(in->file, line, err));
     if (line->length == 0)
         return ATT_OK;
     if (!split(fields, line))
@@ -257,10 +257,8 @@ static att_status read_line(reader *in, const att_line_view *line, att_error *er
     if (!parse_prob(&prob, &fields[PROB]))
         return fail_line(in, line, "a probability from 0 to 1", &fields[PROB], err);
     in->lines++;
-    int32_t target =
-        att_vocab_find(in->model->target_vocab, fields[TARGET].text, fields[TARGET].length);
-    int32_t source =
-        att_vocab_find(in->model->source_vocab, fields[SOURCE].text, fields[SOURCE].length);
+    int32_t target = att_vocab_find(in->target_vocab, fields[TARGET].text, fields[TARGET].length);
+    int32_t source = att_vocab_find(in->source_vocab, fields[SOURCE].text, fields[SOURCE].length);
     if (target < ATT_ID_FIRST || source < 0)
         return ATT_OK;
     if (!att_array_grow((void **)&in->entries, &in->capacity, in->count, sizeof *in->entries))
@@ -272,34 +270,51 @@ static att_status read_line(reader *in, const att_line_view *line, att_error *er
 static att_status read_lines(reader *in, att_error *err)
 {
     att_line_view line;
-    att_line_reader lines = att_text_file_lines(&in->file);
+    att_line_reader lines = att_text_file_lines(in->file);
     while (att_line_reader_next(&lines, &line))
         ATT_TRY(read_line(in, &line, err));
     if (in->count > 0)
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, in->file.name,
+    return att_fail(err, ATT_BAD_INPUT, in->file->name,
                     in->lines > 0 ? "expected tokens of the model, found none: is the shortlist "
                                     "of another model?"
                                   : "expected target<TAB>source<TAB>probability lines, found none");
+}
+
+att_status att_shortlist_read(att_lexicon *out, const struct att_text_file *file,
+                              const att_vocab *source_vocab, const att_vocab *target_vocab,
+                              int64_t best, att_error *err)
+{
+    reader in = { .file = file, .source_vocab = source_vocab, .target_vocab = target_vocab };
+    att_status status = read_lines(&in, err);
+    if (status == ATT_OK)
+        status = att_lexicon_from_entries(out, in.entries, in.count, att_vocab_size(source_vocab),
+                                          best, err);
+    att_free(in.entries);
+    return status;
+}
+
+static att_status load(att_shortlist *shortlist, const char *path, int64_t best, att_error *err)
+{
+    const att_model *model = shortlist->model;
+    struct att_text_file file = { 0 };
+    att_status status = att_text_file_load(&file, path, err);
+    if (status == ATT_OK)
+        status = att_shortlist_read(&shortlist->lexicon, &file, model->source_vocab,
+                                    model->target_vocab, best, err);
+    att_string_free(&file.text);
+    return status;
 }
 
 att_status att_shortlist_load(att_shortlist **out, const att_model *model, const char *path,
                               const att_shortlist_options *options, att_error *err)
 {
     att_shortlist_options resolved;
+    att_shortlist *shortlist;
     *out = NULL;
     ATT_TRY(att_shortlist_options_resolve(&resolved, options, err));
-    att_shortlist *shortlist;
     ATT_TRY(att_shortlist_new(&shortlist, model, resolved.frequent, err));
-    reader in = { .model = model };
-    att_status status = att_text_file_load(&in.file, path, err);
-    if (status == ATT_OK)
-        status = read_lines(&in, err);
-    if (status == ATT_OK)
-        status = att_lexicon_from_entries(&shortlist->lexicon, in.entries, in.count,
-                                          att_vocab_size(model->source_vocab), resolved.best, err);
-    att_string_free(&in.file.text);
-    att_free(in.entries);
+    att_status status = load(shortlist, path, resolved.top, err);
     if (status == ATT_OK)
         *out = shortlist;
     else

@@ -18,6 +18,12 @@ struct att_shortlist {
 att_status att_shortlist_check(const att_shortlist *shortlist, const att_model *model,
                                att_error *err);
 
+/* The lexicon of a shortlist's file, with the `best` most probable target tokens of each source
+ * token. */
+att_status att_shortlist_read(att_lexicon *out, const struct att_text_file *file,
+                              const att_vocab *source_vocab, const att_vocab *target_vocab,
+                              int64_t best, att_error *err);
+
 /* Tokens of one source while they are collected; start from {0}. */
 typedef struct att_token_set {
     bool *has; /* [vocabulary] */

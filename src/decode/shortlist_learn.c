@@ -55,8 +55,7 @@ static att_status fill_batch(attention_batch *batch, const learning *l, int64_t 
         return att_fail_memory(err);
     for (int64_t r = 0; r < batch->rows; r++) {
         int64_t own;
-        const int32_t *source =
-            att_sequences_get(&l->corpus.source, pair_at(l, first + r), &own);
+        const int32_t *source = att_sequences_get(&l->corpus.source, pair_at(l, first + r), &own);
         for (int64_t i = 0; i < length; i++)
             batch->ids[r * length + i] = i < own ? source[i] : ATT_ID_PAD;
     }
@@ -174,7 +173,7 @@ static att_status learn(att_shortlist *shortlist, learning *l, const char *path,
         return att_fail(err, ATT_BAD_INPUT, path, "expected pairs to learn from, found none");
     ATT_TRY(align(l, err));
     ATT_TRY(att_lexicon_from_counts(&shortlist->lexicon, &l->counts,
-                                    att_vocab_size(l->model->source_vocab), l->options.best, err));
+                                    att_vocab_size(l->model->source_vocab), l->options.top, err));
     att_shortlist_stats found = { .size = sizeof found };
     ATT_TRY(measure(&found, l, shortlist, err));
     return stats ? ATT_RESULT_COPY(att_shortlist_stats, stats, &found, err) : ATT_OK;

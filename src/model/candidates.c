@@ -128,8 +128,8 @@ static bool gather(att_candidate_layer *layer, att_tape *tape, const att_output_
                    size_t depth)
 {
     const att_ids *all = &layer->candidates->all;
-    const float *panels = att_node_packed_weights(tape, att_tape_param(tape, weights->w),
-                                                  weights->transposed);
+    const float *panels =
+        att_node_packed_weights(tape, att_tape_param(tape, weights->w), weights->transposed);
     if (!panels)
         return false;
     if (!reserve_floats(&layer->panels, &layer->panel_capacity,

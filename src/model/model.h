@@ -194,8 +194,8 @@ typedef struct att_sources {
     const int64_t *lengths;  /* [B] */
     const float *image_grid; /* [B,cells,depth] of images, or NULL */
     int64_t cells, depth;
-    const int32_t *copy_ids;  /* [B,S] ids of the extended vocabulary (data/extended_vocab.h), below
-                                 0 in padding; NULL: by `ids` alone. Only for models that copy */
+    const int32_t *copy_ids; /* [B,S] ids of the extended vocabulary (data/extended_vocab.h), below
+                                0 in padding; NULL: by `ids` alone. Only for models that copy */
     const att_candidates *candidates; /* the next tokens that each source allows; NULL: every token.
                                          Only for models that do not copy; they outlive the steps */
     const char *const *words; /* [B,S] the tokens as they are written, NULL in padding; or NULL */

@@ -11,7 +11,7 @@
 typedef struct settings {
     const char *output;
     int from;
-    long frequent, best, max_pairs;
+    long frequent, top, max_pairs;
     bool quiet;
 } settings;
 
@@ -39,8 +39,8 @@ const option shortlist_options[] = {
         "what aligns the tokens: pairs (IBM model 1, the default) or attention, that of the "
         "model's last layer",
         .choices = from_choices),
-    ROW("best", 0, INTEGER, best, "N",
-        "target tokens of each source token, at most (default 100)", .min = 1, .max = 1e6),
+    ROW("top", 0, INTEGER, top, "N", "target tokens of each source token, at most (default 100)",
+        .min = 1, .max = 1e6),
     ROW("frequent", 0, INTEGER, frequent, "N",
         "for the report: most frequent tokens that are always candidates (default 100)", .min = 1,
         .max = 1e6),
@@ -71,8 +71,7 @@ static att_status print_report(const att_shortlist_stats *stats, const char *pat
            stats->entries, stats->pairs);
     printf("%-12s%.1f of %" PRId64 " tokens, on average\n", "candidates", stats->mean_candidates,
            stats->vocabulary);
-    printf("%-12s%.2f %% of the target tokens are candidates\n", "coverage",
-           100 * stats->coverage);
+    printf("%-12s%.2f %% of the target tokens are candidates\n", "coverage", 100 * stats->coverage);
     terminal_printf(stdout, "%-12s%s\n", "written", path);
     return output_flush(err);
 }
@@ -85,7 +84,7 @@ static att_status learn(const settings *set, const char *model_path, const char 
     att_shortlist *shortlist = NULL;
     att_model *model = NULL;
     options.frequent = set->frequent;
-    options.best = set->best;
+    options.top = set->top;
     options.max_pairs = set->max_pairs;
     options.attention = set->from == FROM_ATTENTION;
     att_status status =

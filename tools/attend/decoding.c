@@ -23,8 +23,8 @@ const char *decoding_conflict(const decoding_options *options)
         return "--length-norm, --length-penalty and --coverage-penalty need --beam or --sample";
     if (options->beam_stop != ATT_BEAM_STOP_HEURISTIC && options->beam <= 1)
         return "--beam-stop needs --beam";
-    if (!options->shortlist && (options->shortlist_frequent > 0 || options->shortlist_best > 0))
-        return "--shortlist-frequent and --shortlist-best need --shortlist";
+    if (!options->shortlist && (options->shortlist_frequent > 0 || options->shortlist_top > 0))
+        return "--shortlist-frequent and --shortlist-top need --shortlist";
     if (options->max_output_length > 0 && options->min_output_length >= options->max_output_length)
         return "--min-output-length must be less than --max-output-length, which includes the end "
                "token";
@@ -83,7 +83,7 @@ static att_status open_shortlist(decoding *out, const decoding_options *options,
 {
     att_shortlist_options limits = ATT_INIT(att_shortlist_options);
     limits.frequent = options->shortlist_frequent;
-    limits.best = options->shortlist_best;
+    limits.top = options->shortlist_top;
     att_status status =
         att_shortlist_load(&out->shortlist, out->model, options->shortlist, &limits, err);
     out->options.shortlist = out->shortlist;

@@ -22,7 +22,7 @@ typedef struct decoding_options {
     long seed;
     const char *ensemble;
     const char *shortlist;
-    long shortlist_frequent, shortlist_best;
+    long shortlist_frequent, shortlist_top;
 } decoding_options;
 
 /* NULL-ended, in the order of att_length_norm and att_beam_stop. */
@@ -86,12 +86,12 @@ extern const char *const length_norm_choices[], *const beam_stop_choices[];
         DECODING_ROW(TYPE, "shortlist", STRING, shortlist, "FILE",                                 \
                      "choose the next tokens from a lexical shortlist, made by 'attend "           \
                      "shortlist': fast where the target vocabulary is large",                      \
-                     .model_types = TYPE_SEQ2SEQ),                                              \
+                     .model_types = TYPE_SEQ2SEQ),                                                 \
         DECODING_ROW(TYPE, "shortlist-frequent", INTEGER, shortlist_frequent, "N",                 \
                      "with --shortlist: the N most frequent tokens are always candidates "         \
                      "(default 100)",                                                              \
-                     .min = 1, .max = 1e6, .model_types = TYPE_SEQ2SEQ),                        \
-        DECODING_ROW(TYPE, "shortlist-best", INTEGER, shortlist_best, "N",                         \
+                     .min = 1, .max = 1e6, .model_types = TYPE_SEQ2SEQ),                           \
+        DECODING_ROW(TYPE, "shortlist-top", INTEGER, shortlist_top, "N",                           \
                      "with --shortlist: at most N candidates for each source token "               \
                      "(default 100)",                                                              \
                      .min = 1, .max = 1e6, .model_types = TYPE_SEQ2SEQ)

@@ -15,7 +15,7 @@ _attend_files() {
 }
 
 _attend_verbs() {
-    _attend_words 'explain exercise grade train prepare run eval score show cells info import features bench gradcheck selftest help --help --version'
+    _attend_words 'explain exercise grade train prepare run eval score show cells info import shortlist features bench gradcheck selftest help --help --version'
 }
 
 # Completes the value of the option before the cursor; fails if it takes none.
@@ -201,6 +201,9 @@ _attend_value() {
     'run --top-p') ;;
     'run --seed') ;;
     'run --ensemble') _attend_files 'safetensors' ;;
+    'run --shortlist') _attend_files '' ;;
+    'run --shortlist-frequent') ;;
+    'run --shortlist-top') ;;
     'run --max-input-length') ;;
     'run --input-overflow') _attend_words 'refuse truncate' ;;
     'run --batch-size') ;;
@@ -226,6 +229,9 @@ _attend_value() {
     'eval --top-p') ;;
     'eval --seed') ;;
     'eval --ensemble') _attend_files 'safetensors' ;;
+    'eval --shortlist') _attend_files '' ;;
+    'eval --shortlist-frequent') ;;
+    'eval --shortlist-top') ;;
     'eval --max-input-length') ;;
     'score --max-input-length') ;;
     'score --ensemble') _attend_files 'safetensors' ;;
@@ -245,6 +251,9 @@ _attend_value() {
     'show --top-p') ;;
     'show --seed') ;;
     'show --ensemble') _attend_files 'safetensors' ;;
+    'show --shortlist') _attend_files '' ;;
+    'show --shortlist-frequent') ;;
+    'show --shortlist-top') ;;
     'show --part') _attend_words 'cross encoder decoder' ;;
     'show --layer') ;;
     'show --head') ;;
@@ -274,6 +283,11 @@ _attend_value() {
     'import --output' | 'import -o') _attend_files '' ;;
     'import --tokens') _attend_words 'space char codepoint' ;;
     'import --tokenizer') _attend_files '' ;;
+    'shortlist --output' | 'shortlist -o') _attend_files '' ;;
+    'shortlist --from') _attend_words 'pairs attention' ;;
+    'shortlist --top') ;;
+    'shortlist --frequent') ;;
+    'shortlist --max-pairs') ;;
     'features --output' | 'features -o') _attend_files '' ;;
     'features --targets') _attend_files '' ;;
     'features --target-names') _attend_files '' ;;
@@ -358,7 +372,8 @@ _attend_options() {
             --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
             --max-output-length --min-length-ratio --max-length-ratio --sample
             --temperature --top-k --top-p --seed
-            --ensemble --max-input-length --input-overflow --batch-size'
+            --ensemble --shortlist --shortlist-frequent --shortlist-top
+            --max-input-length --input-overflow --batch-size'
         ;;
     eval)
         _attend_words '--help --json --hyp --ref
@@ -367,7 +382,8 @@ _attend_options() {
             --beam-stop --length-norm --length-penalty --coverage-penalty
             --no-repeat-ngram --min-output-length --max-output-length --min-length-ratio
             --max-length-ratio --sample --temperature --top-k
-            --top-p --seed --ensemble --max-input-length'
+            --top-p --seed --ensemble --shortlist
+            --shortlist-frequent --shortlist-top --max-input-length'
         ;;
     score)
         _attend_words '--help --json --max-input-length --ensemble'
@@ -377,13 +393,14 @@ _attend_options() {
             --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
             --min-output-length --max-output-length --min-length-ratio --max-length-ratio
             --sample --temperature --top-k --top-p
-            --seed --ensemble --part --layer
-            --head --heads --overview --arcs
-            --alternatives --beam-tree --cell --signal
-            --gradients --compare --json --svg
-            --png --pdf --scale --html
-            --digits --color --ascii --quiet
-            --image-index --image-encoder --features --recorded-data'
+            --seed --ensemble --shortlist --shortlist-frequent
+            --shortlist-top --part --layer --head
+            --heads --overview --arcs --alternatives
+            --beam-tree --cell --signal --gradients
+            --compare --json --svg --png
+            --pdf --scale --html --digits
+            --color --ascii --quiet --image-index
+            --image-encoder --features --recorded-data'
         ;;
     cells)
         _attend_words '--help --text --html --json
@@ -395,6 +412,10 @@ _attend_options() {
         ;;
     import)
         _attend_words '--help --output --tokens --tokenizer'
+        ;;
+    shortlist)
+        _attend_words '--help --output --from --top
+            --frequent --max-pairs --quiet'
         ;;
     features)
         _attend_words '--help --output --targets --target-names
@@ -432,11 +453,12 @@ _attend_operands() {
     info) _attend_files 'safetensors' ;;
     import) [ "$COMP_CWORD" -gt 2 ] && _attend_files '' && return
         _attend_words 'ctranslate2 g2p llama2c squeezenet' ;;
+    shortlist) _attend_files '' ;;
     features) _attend_files '' ;;
     bench) _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     gradcheck) _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     selftest) _attend_files '(null)' ;;
-    help) _attend_words 'explain exercise grade train prepare run eval score show cells info import features bench gradcheck selftest help' ;;
+    help) _attend_words 'explain exercise grade train prepare run eval score show cells info import shortlist features bench gradcheck selftest help' ;;
     esac
 }
 

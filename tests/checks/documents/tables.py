@@ -50,6 +50,7 @@ OPTIONS_WITH_VALUE = ("--prompt", "--input", "--prefix", "--target")
 # labels, DATA of `eval` follows from the model, and so on (inputs.py, "roles").
 FILES = {
     "inflections": "tags",
+    "docs/running.md train.tsv": "pairs",
     "docs/recipes.md german.tsv": "tags",
     "docs/recipes.md dev.tsv": "tags",
     "docs/recipes.md commands.txt": "scan",

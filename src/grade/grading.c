@@ -202,6 +202,8 @@ att_status att_exercise_grade_file(att_grading **out, const att_exercise *exerci
     att_status status = att_file_read(&bytes, path, ATT_MAX_ANSWERS, &problem);
     if (status == ATT_NO_MEMORY)
         return att_fail_memory(err);
+    if (status == ATT_SYSTEM) /* not the fault of the answers: nobody is graded without them */
+        return att_fail(err, status, problem.place, "%s", problem.message);
     status = status == ATT_OK
                  ? grade(out, exercise, student, variant, bytes.data ? bytes.data : "",
                          bytes.length, path, NULL, err)

@@ -183,6 +183,7 @@ def make_inputs(attend: str, folder: str, squeezenet: bool) -> None:
     run(RESUMABLE.replace("--steps 4", "--steps 2"))
     run("prepare pairs IN/pairs.tsv --valid-fraction 0.3 --source-tokens word --target-tokens char --no-copy -o pairs.tokens")
     run("prepare lm IN/text.txt --valid-fraction 0.3 -o text.tokens")
+    run("shortlist IN/words.safetensors IN/pairs.tsv -q -o words.shortlist")
     run("import llama2c IN/llama.bin --tokenizer IN/tokenizer.bin -o llama.safetensors")
     if squeezenet:
         make_squeezenet()
@@ -231,6 +232,9 @@ def all_scenes() -> list[Scene]:
         Scene("run-ensemble", f"run {model('rnn')} --ensemble {model('rnn')}", stdin="string.txt"),
         Scene("run-copying", f"run {model('copying')} --json --beam 2 --ensemble {model('copying')}", stdin="lines.txt"),
         Scene("run-threads", f"run {model('transformer')} --max-output-length 6", stdin="lines.txt", threads=4),
+        Scene("run-shortlist", f"run {model('words')} --shortlist IN/words.shortlist --beam 2", stdin="lines.txt"),
+        Scene("shortlist", f"shortlist {model('words')} IN/pairs.tsv -o s"),
+        Scene("shortlist-attention", f"shortlist {model('words')} IN/pairs.tsv --from attention -o s"),
         Scene("run-lm", f"run {model('lm')} --prompt the --max-new-tokens 8"),
         Scene("run-lm-sample", f"run {model('lm-transformer')} --prompt the --sample --seed 3 --max-new-tokens 8"),
         Scene("run-llama", f"run {model('llama')} --prompt a --max-new-tokens 4"),

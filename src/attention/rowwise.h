@@ -50,21 +50,25 @@ typedef struct att_query_block {
 typedef struct att_rowwise_buffers {
     att_query_block queries;
     att_query_scores row;
-    float *scores;       /* [ATT_ROWWISE_QUERIES][key_stride] raw scores; later their gradients */
-    float *weights;      /* [ATT_ROWWISE_QUERIES][key_stride] after dropout */
-    float *tile;         /* [ATT_BLOCK_KEYS][ATT_ROWWISE_QUERIES] */
-    float *packed;       /* [X or M][ATT_ROWWISE_QUERIES] */
-    float *sums;         /* [ATT_ROWWISE_QUERIES][X or M padded] */
-    float *gathered;     /* [ATT_BLOCK_KEYS][X or M] copies of rows not usable in place */
-    float *row_buffer;   /* [ATT_ROWWISE_QUERIES][X or M] likewise, of queries */
-    uint32_t *mask_bits; /* [keys] a bit per query of the block: may attend the key */
-    uint32_t *dropout_bits; /* [keys] */
-    double *key_totals;     /* [keys]; only for key_totals */
-    float *grads;           /* backward: [ATT_ROWWISE_QUERIES][key_stride] of the weights */
-    float *key_sums;        /* [keys][x_stride] */
-    float *value_sums;      /* [keys][m_stride] */
-    float *shift_sums;      /* [keys] */
-    float *v_sums;          /* [X] of the current head, inside the operands' v_sums */
+    float *scores;     /* [ATT_ROWWISE_QUERIES][key_stride] raw scores; later their gradients */
+    float *weights;    /* [ATT_ROWWISE_QUERIES][key_stride] after dropout */
+    float *tile;       /* [ATT_BLOCK_KEYS][ATT_ROWWISE_QUERIES] */
+    float *packed;     /* [X or M][ATT_ROWWISE_QUERIES] */
+    float *sums;       /* [ATT_ROWWISE_QUERIES][X or M padded] */
+    float *gathered;   /* [ATT_BLOCK_KEYS][X or M] copies of rows not usable in place */
+    float *row_buffer; /* [ATT_ROWWISE_QUERIES][X or M] likewise, of queries */
+    att_additive_exps query_exps; /* additive: [ATT_ROWWISE_QUERIES][X] */
+    att_additive_exps key_exps;   /* [ATT_BLOCK_KEYS][X] of a block of keys */
+    bool *small_queries;          /* [ATT_ROWWISE_QUERIES] att_additive */
+    bool *small_keys;             /* [ATT_BLOCK_KEYS] */
+    uint32_t *mask_bits;          /* [keys] a bit per query of the block: may attend the key */
+    uint32_t *dropout_bits;       /* [keys] */
+    double *key_totals;           /* [keys]; only for key_totals */
+    float *grads;                 /* backward: [ATT_ROWWISE_QUERIES][key_stride] of the weights */
+    float *key_sums;              /* [keys][x_stride] */
+    float *value_sums;            /* [keys][m_stride] */
+    float *shift_sums;            /* [keys] */
+    float *v_sums;                /* [X] of the current head, inside the operands' v_sums */
 } att_rowwise_buffers;
 
 typedef struct att_rowwise_attention {

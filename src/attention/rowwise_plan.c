@@ -22,6 +22,14 @@ static att_query_scores alloc_row(att_workspace *c, int64_t keys, bool backward)
                                .scratch = alloc_floats(c, keys, 2) };
 }
 
+static att_additive_exps alloc_exps(att_workspace *c, int64_t rows, size_t width)
+{
+    att_additive_exps all = { .exps = alloc_floats(c, rows, width) };
+    all.mantissas = alloc_floats(c, rows, width);
+    all.exponents = alloc_floats(c, rows, width);
+    return all;
+}
+
 static att_rowwise_buffers alloc_buffers(att_workspace *c, const att_rowwise_attention *work)
 {
     const att_problem *p = work->problem;
@@ -39,6 +47,12 @@ static att_rowwise_buffers alloc_buffers(att_workspace *c, const att_rowwise_att
                               .mask_bits = att_workspace_alloc(c, (size_t)p->P, sizeof(uint32_t)),
                               .dropout_bits =
                                   att_workspace_alloc(c, (size_t)p->P, sizeof(uint32_t)) };
+    if (p->options->score == ATT_SCORE_ADDITIVE) {
+        s.query_exps = alloc_exps(c, rows, (size_t)X);
+        s.key_exps = alloc_exps(c, ATT_BLOCK_KEYS, (size_t)X);
+        s.small_queries = att_workspace_alloc(c, (size_t)rows, sizeof(bool));
+        s.small_keys = att_workspace_alloc(c, ATT_BLOCK_KEYS, sizeof(bool));
+    }
     if (work->out && work->out->key_totals)
         s.key_totals = att_workspace_alloc(c, (size_t)p->P, sizeof(double));
     if (backward) {

@@ -174,41 +174,115 @@ static att_matrix_view key_rows(const att_rowwise_attention *work, const att_seq
                                 s->gathered);
 }
 
+/* The exponentials of row `row` of rows of `width`. */
+static att_additive_exps exps_row(const att_additive_exps *rows, size_t row, size_t width)
+{
+    return (att_additive_exps){ .exps = rows->exps + row * width,
+                                .mantissas = rows->mantissas + row * width,
+                                .exponents = rows->exponents + row * width };
+}
+
+/* Fills the exponentials of the queries of the block. */
+static void fill_query_exps(const att_rowwise_attention *work, const att_sequence_head *head,
+                            const att_rowwise_buffers *s)
+{
+    size_t width = (size_t)att_score_transform_width(work->problem);
+    for (size_t q = 0; q < s->queries.count; q++) {
+        const att_additive_exps row = exps_row(&s->query_exps, q, width);
+        s->small_queries[q] =
+            work->kernels->additive_exps(&row, query_row(work, head, s, q), width) > 0;
+    }
+}
+
+/* The same for a block of keys. */
+static void fill_key_exps(const att_rowwise_attention *work, const att_rowwise_buffers *s,
+                          att_matrix_view keys)
+{
+    for (size_t j = 0; j < keys.rows; j++) {
+        const att_additive_exps row = exps_row(&s->key_exps, j, keys.columns);
+        const float *key = keys.data + (ptrdiff_t)j * keys.stride;
+        s->small_keys[j] = work->kernels->additive_exps(&row, key, keys.columns) > 0;
+    }
+}
+
+/* A block of keys that the queries of the block share. */
+typedef struct key_block {
+    int64_t begin; /* row of the first */
+    att_matrix_view keys;
+} key_block;
+
+/* The keys of the block that query `q` may attend; their first is row *first. */
+static att_additive block_of_query(const att_rowwise_attention *work, const att_sequence_head *head,
+                                   const att_rowwise_buffers *s, const key_block *block, size_t q,
+                                   int64_t *first)
+{
+    att_key_range range = s->queries.key_range[q];
+    int64_t begin = att_max_i64(range.begin, block->begin);
+    int64_t end = att_min_i64(range.end, block->begin + (int64_t)block->keys.rows);
+    size_t skipped = (size_t)(begin - block->begin), width = block->keys.columns;
+    att_matrix_view keys = block->keys;
+    *first = begin;
+    keys.rows = end > begin ? (size_t)(end - begin) : 0;
+    if (keys.rows == 0)
+        skipped = 0;
+    keys.data += (ptrdiff_t)skipped * keys.stride;
+    return (att_additive){ .query = query_row(work, head, s, q),
+                           .query_exps = exps_row(&s->query_exps, q, width),
+                           .v = work->operands.v + head->h * work->operands.v_stride,
+                           .keys = keys,
+                           .key_exps = exps_row(&s->key_exps, skipped, width),
+                           .small_query = s->small_queries[q],
+                           .small_keys = s->small_keys + skipped };
+}
+
+/* Calls `visit` with every query of the block and every block of the keys that it may attend. */
+static void visit_additive(const att_rowwise_attention *work, const att_sequence_head *head,
+                           att_rowwise_buffers *s,
+                           void (*visit)(const att_rowwise_attention *work, att_rowwise_buffers *s,
+                                         size_t q, const att_additive *in, int64_t at))
+{
+    fill_query_exps(work, head, s);
+    for (int64_t j = s->queries.key_begin; j < s->queries.key_end;) {
+        int64_t end = att_min_i64(s->queries.key_end, j + ATT_BLOCK_KEYS), first;
+        const key_block block = { .begin = j, .keys = key_rows(work, head, s, j, end) };
+        fill_key_exps(work, s, block.keys);
+        for (size_t q = 0; q < s->queries.count; q++) {
+            const att_additive in = block_of_query(work, head, s, &block, q, &first);
+            if (in.keys.rows > 0)
+                visit(work, s, q, &in, first - head->key_start);
+        }
+        j += (int64_t)block.keys.rows;
+    }
+}
+
+static void score_keys(const att_rowwise_attention *work, att_rowwise_buffers *s, size_t q,
+                       const att_additive *in, int64_t at)
+{
+    work->kernels->additive(s->scores + q * work->key_stride + at, in);
+}
+
 static void additive_scores(const att_rowwise_attention *work, const att_sequence_head *head,
                             att_rowwise_buffers *s)
 {
-    const float *v = work->operands.v + head->h * work->operands.v_stride;
-    for (size_t q = 0; q < s->queries.count; q++) {
-        att_key_range range = s->queries.key_range[q];
-        float *row = s->scores + q * work->key_stride;
-        for (int64_t j = range.begin; j < range.end;) {
-            att_matrix_view keys = key_rows(work, head, s, j, range.end);
-            work->kernels->additive(row + (j - head->key_start), query_row(work, head, s, q), v,
-                                    keys);
-            j += (int64_t)keys.rows;
-        }
-    }
+    visit_additive(work, head, s, score_keys);
+}
+
+static void propagate_keys(const att_rowwise_attention *work, att_rowwise_buffers *s, size_t q,
+                           const att_additive *in, int64_t at)
+{
+    const att_additive_grads grads = { .query = s->sums + q * work->x_stride,
+                                       .v = s->v_sums,
+                                       .keys = s->key_sums + (size_t)at * work->x_stride,
+                                       .key_stride = work->x_stride,
+                                       .scores = s->scores + q * work->key_stride + at };
+    work->kernels->additive_backward(&grads, in);
 }
 
 static void additive_backward(const att_rowwise_attention *work, const att_sequence_head *head,
                               att_rowwise_buffers *s)
 {
-    const float *v = work->operands.v + head->h * work->operands.v_stride;
     memset(s->sums, 0, s->queries.count * work->x_stride * sizeof(float));
-    for (size_t q = 0; q < s->queries.count; q++) {
-        att_key_range range = s->queries.key_range[q];
-        for (int64_t j = range.begin; j < range.end;) {
-            att_matrix_view keys = key_rows(work, head, s, j, range.end);
-            int64_t at = j - head->key_start;
-            att_additive_grads grads = { .query = s->sums + q * work->x_stride,
-                                         .v = s->v_sums,
-                                         .keys = s->key_sums + (size_t)at * work->x_stride,
-                                         .key_stride = work->x_stride,
-                                         .scores = s->scores + q * work->key_stride + at };
-            work->kernels->additive_backward(&grads, query_row(work, head, s, q), v, keys);
-            j += (int64_t)keys.rows;
-        }
-    }
+    visit_additive(work, head, s, propagate_keys);
     add_query_grads(work, head, s);
 }
 

@@ -5,6 +5,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+#include <math.h>
+
 typedef struct attention_case {
     const char *name;
     const char *shape;
@@ -151,6 +153,15 @@ static att_status make(att_tensor *out, int rank, const int64_t *shape, uint64_t
     return ATT_OK;
 }
 
+/* Scales a matrix so that its products have the variance of its inputs: of inputs far beyond 1,
+ * tanh() would be measured where it is flat. */
+static void scale_as_initialized(const att_tensor *matrix, int64_t depth)
+{
+    float *x = matrix->data;
+    for (int64_t i = 0; i < att_tensor_count(matrix); i++)
+        x[i] /= sqrtf((float)depth);
+}
+
 /* Creates the parameters of a score, if it has any. */
 static att_status make_parameters(attention_state *s, att_error *err)
 {
@@ -161,6 +172,8 @@ static att_status make_parameters(attention_state *s, att_error *err)
     case ATT_SCORE_ADDITIVE:
         ATT_TRY(make(&s->score_w, 3, (int64_t[]){ 1, HIDDEN, K }, 5, err));
         ATT_TRY(make(&s->score_u, 3, (int64_t[]){ 1, HIDDEN, K }, 6, err));
+        scale_as_initialized(&s->score_w, K);
+        scale_as_initialized(&s->score_u, K);
         return make(&s->score_v, 2, (int64_t[]){ 1, HIDDEN }, 7, err);
     case ATT_SCORE_CONCAT:
         return make(&s->score_v, 2, (int64_t[]){ 1, 2 * K }, 7, err);

@@ -42,6 +42,10 @@
 #define EXP2_C5        0x1.5f0b82p-10f
 #define EXP2_C6        0x1.3fa208p-13f
 
+/* tanh of half the logarithm of 2^55 or 2^-55 is 1 or -1 to the nearest float, and the product of
+ * two such powers with a factor of 2^17 is finite. */
+#define ADDITIVE_EXPONENT 55.0f
+
 /* tanh(x) = x + x^3 (C0 + C1 x^2 + …) below TANH_SPLIT. From TANH_FLAT on the nearest float is 1.
  */
 #define TANH_SPLIT      0.6f

@@ -49,8 +49,8 @@ static inline float scale2(float p, float n)
            bits_float((uint32_t)(whole - half + 127) << 23);
 }
 
-/* exp for EXP_SMALLEST <= x <= EXP_LARGEST: x = n ln 2 + r, |r| <= ln(2)/2. */
-static inline float exp_clamped(float x)
+/* p and *n with exp(x) = p 2^n, p near 1, for |n| < 512: x = n ln 2 + r, |r| <= ln(2)/2. */
+static inline float exp_parts(float x, float *out_n)
 {
     float n = fmaf(x, LOG2_E, ROUNDER) - ROUNDER;
     float r = fmaf(n, -LN2_LOW, fmaf(n, -LN2_HIGH, x));
@@ -59,7 +59,14 @@ static inline float exp_clamped(float x)
     p = fmaf(p, r, EXP_C3);
     p = fmaf(p, r, EXP_C2);
     p = fmaf(p, r, 1.0f);
-    p = fmaf(p, r, 1.0f);
+    *out_n = n;
+    return fmaf(p, r, 1.0f);
+}
+
+/* exp for EXP_MIN_INPUT <= x <= EXP_MAX_INPUT. */
+static inline float exp_clamped(float x)
+{
+    float n, p = exp_parts(x, &n);
     return scale2(p, n);
 }
 

@@ -2,40 +2,130 @@
 #include "kern/vec/math.h"
 #include "kern/vec/tile.h"
 
+#include <math.h>
 #include <string.h>
 
-/* Lanes past the end of a row are zeros: v = 0 there adds nothing. */
-INLINE vec tanh_of_sum(const float *query, const float *key, size_t n)
+#define ALL_LANES 0xFFFFU /* the bits of a full mask */
+
+/* ---- additive. Lanes past the end of a row are zeros, also of the exponentials: they are the
+ * fraction -1 / 1, and v = 0 makes it add nothing. */
+
+float KERNEL(additive_exps)(const att_additive_exps *out, const float *x, size_t n)
 {
-    return v_tanh(v_add(v_load_upto(query, n), v_load_upto(key, n)));
+    uint32_t small = ALL_LANES;
+    vec most = v_set(ADDITIVE_EXPONENT), bias = v_set(EXP2_ROUNDER / 2);
+    for (size_t i = 0; i < n; i += LANES) {
+        vec at = v_load_upto(x + i, n - i), exponent;
+        mask large = v_less(v_set(ATT_ADDITIVE_LARGE), v_abs(at)), number = v_equal(at, at);
+        vec usable = v_select(large, v_set(0.0f), v_select(number, at, v_set(0.0f)));
+        vec m = v_exp_parts(v_add(usable, usable), &exponent), none = v_set(-INFINITY);
+        v_store_upto(out->mantissas + i, v_select(large, none, v_select(number, m, none)), n - i);
+        v_store_upto(out->exponents + i, v_add(exponent, bias), n - i);
+        v_store_upto(out->exps + i, v_scale2(m, v_min(most, exponent)), n - i);
+        small &= ~m_to_bits(v_less(v_set(ATT_ADDITIVE_SMALL), v_abs(at))) & m_to_bits(number);
+    }
+    return (small & ALL_LANES) == ALL_LANES ? 1.0f : 0.0f;
 }
 
-void KERNEL(additive)(float *scores, const float *query, const float *v, att_matrix_view keys)
+typedef struct fraction {
+    vec top, bottom;
+} fraction;
+
+INLINE vec sum_of_inputs(const att_additive *in, size_t j, size_t a, size_t n)
 {
-    size_t n = keys.columns;
-    for (size_t j = 0; j < keys.rows; j++) {
-        const float *key = row_of(keys, j);
-        vec sums = v_set(0.0f);
-        for (size_t a = 0; a < n; a += LANES)
-            sums = v_fma(v_load_upto(v + a, n - a), tanh_of_sum(query + a, key + a, n - a), sums);
-        scores[j] = v_reduce_sum(sums);
+    return v_add(v_load_upto(in->query + a, n), v_load_upto(row_of(in->keys, j) + a, n));
+}
+
+/* exp(2 query) exp(2 key) of elements a … a+15 and key j; n are left in the row. */
+INLINE vec product_of_exps(const att_additive *in, size_t j, size_t a, size_t n, bool small)
+{
+    size_t at = j * in->keys.columns + a;
+    const att_additive_exps *q = &in->query_exps, *k = &in->key_exps;
+    if (small)
+        return v_mul(v_load_upto(q->exps + a, n), v_load_upto(k->exps + at, n));
+    vec m = v_mul(v_load_upto(q->mantissas + a, n), v_load_upto(k->mantissas + at, n));
+    vec power = v_add(v_load_upto(q->exponents + a, n), v_load_upto(k->exponents + at, n));
+    power = v_max(v_set(EXP2_ROUNDER - ADDITIVE_EXPONENT), power);
+    power = v_min(v_set(EXP2_ROUNDER + ADDITIVE_EXPONENT), power);
+    return v_mul(m, v_bits(i_shift_left(i_bits(power), 23)));
+}
+
+/* tanh of these elements. */
+INLINE fraction tanh_fraction(const att_additive *in, size_t j, size_t a, size_t n, bool small)
+{
+    vec one = v_set(1.0f), e = product_of_exps(in, j, a, n, small);
+    fraction f = { v_sub(e, one), v_add(e, one) };
+    if (small)
+        return f;
+    mask usable = v_less(v_abs(e), v_set(INFINITY));
+    if (m_to_bits(usable) == ALL_LANES)
+        return f;
+    vec t = v_tanh(sum_of_inputs(in, j, a, n));
+    return (fraction){ v_select(usable, f.top, t), v_select(usable, f.bottom, one) };
+}
+
+INLINE float sum_of_fractions(const att_additive *in, size_t j, bool small)
+{
+    size_t n = in->keys.columns;
+    vec sums = v_set(0.0f);
+    for (size_t a = 0; a < n; a += 2 * LANES) {
+        fraction f = tanh_fraction(in, j, a, n - a, small);
+        vec top = v_mul(v_load_upto(in->v + a, n - a), f.top), bottom = f.bottom;
+        if (a + LANES < n) {
+            size_t b = a + LANES;
+            fraction g = tanh_fraction(in, j, b, n - b, small);
+            vec second = v_mul(v_load_upto(in->v + b, n - b), g.top);
+            top = v_fma(second, bottom, v_mul(top, g.bottom));
+            bottom = v_mul(bottom, g.bottom);
+        }
+        sums = v_add(sums, v_div(top, bottom));
+    }
+    return v_reduce_sum(sums);
+}
+
+static float sum_of_tanh(const att_additive *in, size_t j)
+{
+    size_t n = in->keys.columns;
+    vec sums = v_set(0.0f);
+    for (size_t a = 0; a < n; a += LANES)
+        sums = v_fma(v_load_upto(in->v + a, n - a), v_tanh(sum_of_inputs(in, j, a, n - a)), sums);
+    return v_reduce_sum(sums);
+}
+
+static float sum_of_small(const att_additive *in, size_t j)
+{
+    return sum_of_fractions(in, j, true);
+}
+
+static float sum_of_large(const att_additive *in, size_t j)
+{
+    return sum_of_fractions(in, j, false);
+}
+
+void KERNEL(additive)(float *scores, const att_additive *in)
+{
+    for (size_t j = 0; j < in->keys.rows; j++) {
+        bool small = in->small_query && in->small_keys[j];
+        scores[j] = small ? sum_of_small(in, j) : sum_of_large(in, j);
+        if (!isfinite(scores[j]))
+            scores[j] = sum_of_tanh(in, j);
     }
 }
 
 /* Sixteen of the A columns at a time visit all keys, so that their sums stay in registers. */
-void KERNEL(additive_backward)(const att_additive_grads *grads, const float *query, const float *v,
-                               att_matrix_view keys)
+void KERNEL(additive_backward)(const att_additive_grads *grads, const att_additive *in)
 {
-    for (size_t a = 0; a < keys.columns; a += LANES) {
-        size_t n = keys.columns - a;
-        vec by = v_load_upto(v + a, n), to_v = v_load_upto(grads->v + a, n);
+    for (size_t a = 0; a < in->keys.columns; a += LANES) {
+        size_t n = in->keys.columns - a;
+        vec by = v_load_upto(in->v + a, n), to_v = v_load_upto(grads->v + a, n);
         vec to_query = v_load_upto(grads->query + a, n);
-        for (size_t j = 0; j < keys.rows; j++) {
+        for (size_t j = 0; j < in->keys.rows; j++) {
             if (grads->scores[j] == 0)
                 continue;
             float *to_key = grads->keys + j * grads->key_stride + a;
-            vec grad = v_set(grads->scores[j]);
-            vec t = tanh_of_sum(query + a, row_of(keys, j) + a, n);
+            fraction f = in->small_query && in->small_keys[j] ? tanh_fraction(in, j, a, n, true)
+                                                              : tanh_fraction(in, j, a, n, false);
+            vec grad = v_set(grads->scores[j]), t = v_div(f.top, f.bottom);
             vec inner = v_mul(v_mul(grad, by), v_tanh_derivative(t));
             to_v = v_fma(grad, t, to_v);
             to_query = v_add(to_query, inner);
@@ -45,6 +135,8 @@ void KERNEL(additive_backward)(const att_additive_grads *grads, const float *que
         v_store_upto(grads->query + a, to_query, n);
     }
 }
+
+/* ---- normalizers */
 
 INLINE bool subtract_max(float *y, const float *x, size_t n, float factor)
 {

@@ -15,7 +15,8 @@ INLINE vec horner(vec p, vec x, float c)
     return v_fma(p, x, v_set(c));
 }
 
-INLINE vec v_exp_clamped(vec x)
+/* As exp_parts() in scalar/math.h. */
+INLINE vec v_exp_parts(vec x, vec *out_n)
 {
     vec n = v_sub(v_fma(x, v_set(LOG2_E), v_set(ROUNDER)), v_set(ROUNDER));
     vec r = v_fnma(n, v_set(LN2_LOW), v_fnma(n, v_set(LN2_HIGH), x));
@@ -24,7 +25,13 @@ INLINE vec v_exp_clamped(vec x)
     p = horner(p, r, EXP_C3);
     p = horner(p, r, EXP_C2);
     p = horner(p, r, 1.0f);
-    p = horner(p, r, 1.0f);
+    *out_n = n;
+    return horner(p, r, 1.0f);
+}
+
+INLINE vec v_exp_clamped(vec x)
+{
+    vec n, p = v_exp_parts(x, &n);
     return v_scale2(p, n);
 }
 

@@ -971,8 +971,8 @@ ATT_API const att_output *att_outputs_get(const att_outputs *outputs, size_t lin
  * and forced targets are refused. The model must outlive the shortlist. */
 typedef struct att_shortlist_options {
     size_t size;
-    int64_t frequent;  /* tokens that every line has; 0: 100, negative: none */
-    int64_t top;       /* target tokens of each source token, at most; 0: 100 */
+    int64_t frequent;  /* tokens that every line has; 0: 500, negative: none */
+    int64_t top;       /* target tokens of each source token, at most; 0: 200 */
     bool attention;    /* learn from the model's attention (its last layer), not by IBM model 1 */
     int64_t max_pairs; /* to learn from, evenly spaced in the file; 0: 200,000 */
 } att_shortlist_options;

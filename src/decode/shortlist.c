@@ -20,7 +20,7 @@ att_status att_shortlist_options_resolve(att_shortlist_options *out,
     ATT_TRY(ATT_OPTIONS_COPY(att_shortlist_options, out, options, err));
     const struct {
         int64_t *value, by_default;
-    } fields[] = { { &out->frequent, 100 }, { &out->top, 100 }, { &out->max_pairs, 200000 } };
+    } fields[] = { { &out->frequent, 500 }, { &out->top, 200 }, { &out->max_pairs, 200000 } };
     for (size_t i = 0; i < ATT_COUNT(fields); i++)
         if (*fields[i].value == 0)
             *fields[i].value = fields[i].by_default;

@@ -39,10 +39,10 @@ const option shortlist_options[] = {
         "what aligns the tokens: pairs (IBM model 1, the default) or attention, that of the "
         "model's last layer",
         .choices = from_choices),
-    ROW("top", 0, INTEGER, top, "N", "target tokens of each source token, at most (default 100)",
+    ROW("top", 0, INTEGER, top, "N", "target tokens of each source token, at most (default 200)",
         .min = 1, .max = 1e6),
     ROW("frequent", 0, INTEGER, frequent, "N",
-        "for the report: most frequent tokens that are always candidates (default 100)", .min = 1,
+        "for the report: most frequent tokens that are always candidates (default 500)", .min = 1,
         .max = 1e6),
     ROW("max-pairs", 0, INTEGER, max_pairs, "N",
         "pairs to learn from, evenly spaced in the file (default 200000)", .min = 1, .max = 1e9),

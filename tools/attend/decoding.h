@@ -89,11 +89,11 @@ extern const char *const length_norm_choices[], *const beam_stop_choices[];
                      .model_types = TYPE_SEQ2SEQ),                                                 \
         DECODING_ROW(TYPE, "shortlist-frequent", INTEGER, shortlist_frequent, "N",                 \
                      "with --shortlist: the N most frequent tokens are always candidates "         \
-                     "(default 100)",                                                              \
+                     "(default 500)",                                                              \
                      .min = 1, .max = 1e6, .model_types = TYPE_SEQ2SEQ),                           \
         DECODING_ROW(TYPE, "shortlist-top", INTEGER, shortlist_top, "N",                           \
                      "with --shortlist: at most N candidates for each source token "               \
-                     "(default 100)",                                                              \
+                     "(default 200)",                                                              \
                      .min = 1, .max = 1e6, .model_types = TYPE_SEQ2SEQ)
 
 /* The message about two options that contradict each other; NULL: none do. */

@@ -15,6 +15,8 @@
 #include "kern/attention.h"
 #include "kern/attention_rowwise.h"
 
+#include <float.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,6 +64,13 @@ typedef struct att_norm_stats {
     float mean;
     float rstd; /* 1 / sqrt(variance + epsilon) */
 } att_norm_stats;
+
+/* 1 / sqrt(mean square + epsilon); NaN where the mean square overflowed: 0 would hide values that
+ * are too large behind a row of zeros. */
+static inline float att_norm_rstd(float mean_square, float epsilon)
+{
+    return mean_square <= FLT_MAX ? 1.0f / sqrtf(mean_square + epsilon) : NAN;
+}
 
 typedef void att_kern_norm(float *y, att_norm_stats *stats, const float *x, const float *gain,
                            const float *bias, size_t n, float epsilon);

@@ -154,12 +154,30 @@ static void gradients_are_added_to_what_is_there(void **state)
     }
 }
 
+/* The square of 1e30 is no float. A scale of 0 would make a row of zeros of it. */
+static void a_row_whose_mean_square_overflows_is_not_hidden(void **state)
+{
+    (void)state;
+    FOR_EACH_SET(kernels)
+    {
+        row r = row_of(19, true, -1e30, 1e30);
+        att_norm_stats stats;
+        kernels->layer_norm(r.y, &stats, r.x, r.gain, r.bias, r.n, (float)epsilon);
+        for (size_t i = 0; i < r.n; i++)
+            assert_true(isnan(r.y[i]));
+        kernels->rms_norm(r.y, &stats, r.x, r.gain, r.bias, r.n, (float)epsilon);
+        for (size_t i = 0; i < r.n; i++)
+            assert_true(isnan(r.y[i]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norms_are_near_the_truth),
         cmocka_unit_test(a_large_mean_does_not_drown_the_variance),
         cmocka_unit_test(a_constant_row_becomes_the_bias),
+        cmocka_unit_test(a_row_whose_mean_square_overflows_is_not_hidden),
         cmocka_unit_test(gradients_are_those_of_central_differences),
         cmocka_unit_test(gradients_are_added_to_what_is_there),
     };

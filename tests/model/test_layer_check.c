@@ -290,6 +290,24 @@ static void convolutions_over_images_are_named(void **state)
 
 /* ---- the line */
 
+/* Embeddings of 1e30 are finite and so are their sums, but not the mean square that a norm divides
+ * by. */
+static void a_norm_that_overflows_does_not_hide_it(void **state)
+{
+    (void)state;
+    static att_model *(*const makers[])(void) = { seq2seq_transformer, lm_transformer,
+                                                  classifier_transformer };
+    static const char *const tables[] = { "source.embed", "target.embed", "source.embed" };
+    for (size_t m = 0; m < sizeof makers / sizeof *makers; m++) {
+        att_model *model = makers[m]();
+        att_error err;
+        apply(model, &(damage){ tables[m], 1e30f }, 1);
+        assert_int_equal(run_model(model, &err), ATT_BAD_INPUT);
+        assert_non_null(strstr(err.message, " is not finite (nan)"));
+        att_model_free(model);
+    }
+}
+
 /* Only one token of the vocabulary overflows: "d", in the second and the third line. */
 static att_model *model_with_huge_token(att_model *(*make)(void), const char *table, int32_t id)
 {
@@ -518,6 +536,7 @@ int main(void)
         cmocka_unit_test(the_layer_of_a_tensor_that_overflows_is_named),
         cmocka_unit_test(a_nan_that_arises_inside_a_layer_is_found),
         cmocka_unit_test(convolutions_over_images_are_named),
+        cmocka_unit_test(a_norm_that_overflows_does_not_hide_it),
         cmocka_unit_test(the_line_that_overflows_is_named),
         cmocka_unit_test(sampling_prefixes_and_sessions_refuse_it_too),
         cmocka_unit_test(an_ensemble_names_the_model),

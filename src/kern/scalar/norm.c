@@ -16,7 +16,7 @@ void KERNEL(layer_norm)(float *y, att_norm_stats *stats, const float *x, const f
                         const float *bias, size_t n, float epsilon)
 {
     float mean = n ? KERNEL(sum)(x, n) / (float)n : 0.0f;
-    float rstd = n ? 1.0f / sqrtf(mean_square(x, mean, n) + epsilon) : 0.0f;
+    float rstd = n ? att_norm_rstd(mean_square(x, mean, n), epsilon) : 0.0f;
     for (size_t i = 0; i < n; i++)
         y[i] = fmaf((x[i] - mean) * rstd, gain[i], bias[i]);
     *stats = (att_norm_stats){ mean, rstd };
@@ -26,7 +26,7 @@ void KERNEL(rms_norm)(float *y, att_norm_stats *stats, const float *x, const flo
                       const float *bias, size_t n, float epsilon)
 {
     (void)bias;
-    float rstd = n ? 1.0f / sqrtf(mean_square(x, 0.0f, n) + epsilon) : 0.0f;
+    float rstd = n ? att_norm_rstd(mean_square(x, 0.0f, n), epsilon) : 0.0f;
     for (size_t i = 0; i < n; i++)
         y[i] = x[i] * rstd * gain[i];
     *stats = (att_norm_stats){ 0.0f, rstd };

@@ -17,7 +17,7 @@ void KERNEL(layer_norm)(float *y, att_norm_stats *stats, const float *x, const f
                         const float *bias, size_t n, float epsilon)
 {
     float mean = n ? KERNEL(sum)(x, n) / (float)n : 0.0f;
-    float rstd = n ? 1.0f / sqrtf(mean_square(x, mean, n) + epsilon) : 0.0f;
+    float rstd = n ? att_norm_rstd(mean_square(x, mean, n), epsilon) : 0.0f;
     for (size_t i = 0; i < n; i += LANES) {
         vec u = v_mul(v_sub(v_load_upto(x + i, n - i), v_set(mean)), v_set(rstd));
         vec scaled = v_fma(u, v_load_upto(gain + i, n - i), v_load_upto(bias + i, n - i));
@@ -30,7 +30,7 @@ void KERNEL(rms_norm)(float *y, att_norm_stats *stats, const float *x, const flo
                       const float *bias, size_t n, float epsilon)
 {
     (void)bias;
-    float rstd = n ? 1.0f / sqrtf(mean_square(x, 0.0f, n) + epsilon) : 0.0f;
+    float rstd = n ? att_norm_rstd(mean_square(x, 0.0f, n), epsilon) : 0.0f;
     for (size_t i = 0; i < n; i += LANES) {
         vec u = v_mul(v_load_upto(x + i, n - i), v_set(rstd));
         v_store_upto(y + i, v_mul(u, v_load_upto(gain + i, n - i)), n - i);

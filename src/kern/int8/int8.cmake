@@ -1,0 +1,32 @@
+# The versions of the int8 kernels (kernels.h): one object library each, with its own flags. A version whose
+# flags the compiler does not know is left out.
+include(CheckCCompilerFlag)
+
+function(attend_int8_version version)
+  foreach(flag ${ARGN})
+    string(MAKE_C_IDENTIFIER "ATTEND_HAVE${flag}" known)
+    check_c_compiler_flag(${flag} ${known})
+    if(NOT ${known})
+      return()
+    endif()
+  endforeach()
+  set(library attend_int8_${version})
+  add_library(${library} OBJECT ${kern_dir}/int8/${version}.c)
+  target_include_directories(${library} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src
+    ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  target_compile_options(${library} PRIVATE ${ARGN})
+  set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+  set(ATTEND_KERN_OBJECTS ${ATTEND_KERN_OBJECTS} $<TARGET_OBJECTS:${library}> PARENT_SCOPE)
+  string(TOUPPER ${version} upper)
+  target_compile_definitions(attend_objects PRIVATE ATT_HAVE_INT8_${upper})
+endfunction()
+
+attend_int8_version(scalar)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  attend_int8_version(avx2 -mavx2)
+  attend_int8_version(avxvnni -mavx2 -mavxvnni)
+  attend_int8_version(avx512vnni -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni)
+  attend_int8_version(amx -mavx512f -mavx512bw -mavx512dq -mavx512vl -mamx-tile -mamx-int8)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  attend_int8_version(neon -march=armv8.2-a+dotprod)
+endif()

@@ -173,21 +173,35 @@ static double unsigned_nan(double x)
     return isnan(x) ? fabs(x) : x;
 }
 
+/* "; 2 are at a kink …", or nothing. */
+static const char *describe_kinks(att_arena *arena, const att_gradient_difference *found)
+{
+    if (found->kinks == 0)
+        return "";
+    return att_arena_printf(arena,
+                            "; %lld of them %s at a kink, a tie or a jump, where differences "
+                            "cannot judge the gradient",
+                            (long long)found->kinks, found->kinks == 1 ? "is" : "are");
+}
+
 static const char *describe_check(att_arena *arena, const att_gradient_difference *found)
 {
     const char *plural = found->count == 1 ? "" : "s";
+    const char *kinks = describe_kinks(arena, found);
+    if (!kinks)
+        return NULL;
     if (found->wrong == 0)
         return att_arena_printf(arena,
                                 "%lld number%s compared with central differences; the largest "
-                                "difference is %.1e",
-                                (long long)found->count, plural, found->largest);
+                                "difference is %.1e%s",
+                                (long long)found->count, plural, found->largest, kinks);
     return att_arena_printf(
         arena,
         "%lld of %lld number%s differ%s from central differences: d%s[%lld, %lld] "
-        "is %.9g, the differences say %.9g",
+        "is %.9g, the differences say %.9g%s",
         (long long)found->wrong, (long long)found->count, plural, found->count == 1 ? "s" : "",
         found->name, (long long)found->row, (long long)found->col, unsigned_nan(found->gradient),
-        unsigned_nan(found->difference));
+        unsigned_nan(found->difference), kinks);
 }
 
 static att_status run_check(att_interpreter *interpreter, const att_parser *parser,

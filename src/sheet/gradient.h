@@ -9,6 +9,7 @@
  *   gradient_names.c      names and formulas
  *   gradient_field.c      X.grad and a.grad.weights as values of the sheet
  *   gradient_check.c      gradient L check: central differences, by running the record again
+ *   gradient_kink.c       which piece of relu, max, … the numbers are in
  *   gradient_operators.c  signs, transposes, concatenation, selection, + - * / .* ./ ^
  *   gradient_functions.c  functions of functions.c, and the table of all functions
  *   gradient_choice.c     where, diag, sort, topk, cross_entropy, dropout
@@ -168,6 +169,7 @@ att_status att_gradient_field(const att_scope *scope, const att_expr *node, cons
 typedef struct att_gradient_difference {
     int64_t count;     /* of numbers compared */
     int64_t wrong;     /* of them, beyond the tolerance */
+    int64_t kinks;     /* of them, beyond the tolerance at a kink, a tie or a jump */
     double largest;    /* difference, relative to 1 + |gradient| */
     const char *name;  /* the first wrong one: where it is, */
     int64_t row, col;  /* from 1 */
@@ -175,6 +177,9 @@ typedef struct att_gradient_difference {
     double difference; /* what the differences say */
     double tolerance;
 } att_gradient_difference;
+
+/* A digest of the pieces of piecewise functions that the present numbers are in. */
+uint64_t att_gradient_pieces(const att_computation *const *computations, size_t count);
 
 att_status att_gradient_check(const att_scope *scope, const att_gradient_request *request,
                               const att_gradient *gradient, att_gradient_difference *out);

@@ -9,9 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-/* The step of the differences, relative to a number above 1. The formula with four points has an
- * error of h⁴ f⁽⁵⁾ / 30, and rounding adds about 1e-16 |f| / h: both are far below TOLERANCE. */
-#define STEP      1e-4
+/* The steps of the differences, relative to a number above 1, tried in turn. The formula with four
+ * points has an error of h⁴ f⁽⁵⁾ / 30, and rounding adds about 1e-16 |f| / h: both are far below
+ * TOLERANCE. A smaller step is for a function that bends within the larger one: beside a kink, or
+ * a norm of numbers that are nearly equal. */
+static const double steps[] = { 1e-4, 1e-5, 1e-6 };
 #define TOLERANCE 1e-6
 
 /* Of |f|: what rounding may add to the differences. */
@@ -25,7 +27,7 @@ struct replay {
     att_scope scope; /* with a scratch arena */
     const att_record *record;
     const att_gradient_request *request;
-    size_t *computations; /* indices, in order */
+    const att_computation **computations; /* in order */
     size_t count;
     bool *changed;  /* [value_count] depends on the input */
     double **saved; /* [value_count] the first numbers of what they compute */
@@ -101,7 +103,7 @@ static bool find_computations(struct replay *replay, att_arena *arena, size_t va
             depends = is_changed(replay, computation->inputs[k]);
         if (!depends || !computation->spec)
             continue;
-        replay->computations[replay->count++] = i;
+        replay->computations[replay->count++] = computation;
         if (!save_outputs(replay, arena, i))
             return false;
     }
@@ -130,10 +132,8 @@ static att_status run_at(struct replay *replay, double *number, double at, doubl
     double before = *number;
     att_status status = ATT_OK;
     *number = at;
-    for (size_t i = 0; i < replay->count && status == ATT_OK; i++) {
-        const att_computation *c = &replay->record->computations[replay->computations[i]];
-        status = c->spec->again(&replay->scope, c);
-    }
+    for (size_t i = 0; i < replay->count && status == ATT_OK; i++)
+        status = replay->computations[i]->spec->again(&replay->scope, replay->computations[i]);
     if (status == ATT_OK) /* otherwise the arena says whether its limit was reached */
         att_arena_free(replay->scope.arena);
     *out = result_of(replay->request);
@@ -141,25 +141,37 @@ static att_status run_at(struct replay *replay, double *number, double at, doubl
     return status;
 }
 
-/* Whether the gradient is between the slopes on both sides of a kink, where every number between
- * them is right. */
-static bool fits_kink(double gradient, double left, double right, double bound)
+/* The slope at one number by differences of four results, and how far from it the gradient may
+ * be. */
+static att_status measure(struct replay *replay, double *number, double step, double gradient,
+                          double *slope, double *bound)
 {
-    double low = fmin(left, right), high = fmax(left, right);
-    return high - low > 1e3 * bound && gradient >= low - bound && gradient <= high + bound;
+    double x = *number, h = step * fmax(1, fabs(x)), f[5];
+    for (int n = 0; n < 5; n++)
+        ATT_TRY(run_at(replay, number, x + (n - 2) * h, &f[n]));
+    *slope = (8 * (f[3] - f[1]) - (f[4] - f[0])) / (12 * h);
+    *bound = TOLERANCE * (1 + fabs(gradient)) + ROUNDING * fabs(f[2]);
+    return ATT_OK;
 }
 
-static void judge(att_gradient_difference *out, const char *name, const att_matrix *of, int64_t at,
-                  double gradient, const double f[5], double h)
+/* Whether a small step to one side leaves the piece of a function with kinks (gradient_kink.c). */
+static att_status leaves_piece(struct replay *replay, double *number, double step, bool *out)
 {
-    double slope = (8 * (f[3] - f[1]) - (f[4] - f[0])) / (12 * h);
-    double bound = TOLERANCE * (1 + fabs(gradient)) + ROUNDING * fabs(f[2]);
-    bool near = fabs(slope - gradient) <= bound;
-    out->count++;
-    if (near && fabs(slope - gradient) / (1 + fabs(gradient)) > out->largest)
-        out->largest = fabs(slope - gradient) / (1 + fabs(gradient));
-    if (near || fits_kink(gradient, (f[2] - f[1]) / h, (f[3] - f[2]) / h, bound))
-        return;
+    double x = *number, h = step * fmax(1, fabs(x)), result;
+    uint64_t pieces[3];
+    for (int n = 0; n < 3; n++) {
+        ATT_TRY(run_at(replay, number, x + (n - 1) * h, &result));
+        *number = x + (n - 1) * h; /* it may be the input of such a function itself */
+        pieces[n] = att_gradient_pieces(replay->computations, replay->count);
+        *number = x;
+    }
+    *out = pieces[0] != pieces[1] || pieces[1] != pieces[2];
+    return ATT_OK;
+}
+
+static void count_wrong(att_gradient_difference *out, const char *name, const att_matrix *of,
+                        int64_t at, double gradient, double slope)
+{
     if (out->wrong++ > 0)
         return;
     out->name = name;
@@ -170,17 +182,38 @@ static void judge(att_gradient_difference *out, const char *name, const att_matr
     out->largest = fabs(slope - gradient) / (1 + fabs(gradient));
 }
 
+/* At a kink the gradient is a convention, which differences cannot judge. */
+static att_status check_number(struct replay *replay, const att_recorded_value *value, int64_t at,
+                               double gradient, att_gradient_difference *out)
+{
+    double *number = &value->matrix->data[at], slope = 0, bound;
+    bool kink;
+    out->count++;
+    for (size_t i = 0; i < ATT_COUNT(steps); i++) {
+        ATT_TRY(measure(replay, number, steps[i], gradient, &slope, &bound));
+        double error = fabs(slope - gradient);
+        if (error <= bound) {
+            if (out->wrong == 0)
+                out->largest = fmax(out->largest, error / (1 + fabs(gradient)));
+            return ATT_OK;
+        }
+    }
+    ATT_TRY(leaves_piece(replay, number, steps[ATT_COUNT(steps) - 1], &kink));
+    if (kink)
+        out->kinks++;
+    else
+        count_wrong(out, value->name, value->matrix, at, gradient, slope);
+    return ATT_OK;
+}
+
 static att_status check_value(struct replay *replay, const att_recorded_value *value,
                               const att_matrix *gradient, att_gradient_difference *out)
 {
     const att_matrix *of = value->matrix;
     for (int64_t at = 0; at < of->rows * of->cols; at++) {
-        double x = of->data[at], h = STEP * fmax(1, fabs(x)), f[5];
-        if (!isfinite(x)) /* a masked score, say */
+        if (!isfinite(of->data[at])) /* a masked score, say */
             continue;
-        for (int n = 0; n < 5; n++)
-            ATT_TRY(run_at(replay, &of->data[at], x + (n - 2) * h, &f[n]));
-        judge(out, value->name, of, at, gradient->data[at], f, h);
+        ATT_TRY(check_number(replay, value, at, gradient->data[at], out));
         ATT_TRY(att_progress_check(replay->scope.err));
     }
     return ATT_OK;

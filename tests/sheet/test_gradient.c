@@ -485,16 +485,72 @@ static void rounded_steps_have_no_gradient_and_leave_the_exact_ones_alone(void *
 static void a_wrong_gradient_fails_the_check(void **state)
 {
     (void)state;
-    /* Rounding has no gradient, but a step between x + h and x + 2h. */
-    att_sheet *sheet = sheet_from("x = 0.00035\nL = x + round(x, 3)\ngradient L check\n");
+    /* The differences are those of a function with a hundred waves within the smallest step. */
+    att_sheet *sheet = sheet_from("x = 0.3\nL = sin(1e9 * x)\ngradient L check\n");
     assert_int_equal(att_sheet_checks(sheet), 1);
     assert_int_equal(att_sheet_failures(sheet), 1);
     const att_check *check = sheet->steps[sheet->step_count - 1].check;
     assert_int_equal(check->rule, ATT_RULE_GRADIENT);
-    assert_non_null(strstr(check->message, "dx[1, 1] is 1, the differences say"));
+    assert_non_null(
+        strstr(check->message, "1 of 1 number differs from central differences: dx[1, 1] is"));
+    assert_null(strstr(check->message, "kink"));
     att_sheet_free(sheet);
-    /* At a kink every slope between both sides is right. */
-    assert_sheet_passes("x = [0 2 2]\nL = sum(relu(x)) + max(x)\ngradient L check\n");
+}
+
+/* The message of the check at the end of a sheet that passes. */
+static void assert_check_says(const char *text, const char *says)
+{
+    att_sheet *sheet = sheet_from(text);
+    assert_int_equal(att_sheet_failures(sheet), 0);
+    const att_check *check = sheet->steps[sheet->step_count - 1].check;
+    if (says && !strstr(check->message, says))
+        fail_msg("'%s' does not say '%s'", check->message, says);
+    if (!says)
+        assert_null(strstr(check->message, "kink"));
+    att_sheet_free(sheet);
+}
+
+static void a_check_names_the_numbers_at_a_kink(void **state)
+{
+    (void)state;
+    assert_check_says("x = [0 2 2]\nL = sum(relu(x)) + max(x)\ngradient L check\n",
+                      "3 of them are at a kink");
+    /* The function is x, whose slope at 0 is 1, while both parts have 0 there by convention. */
+    assert_check_says("x = [0 1]\nL = sum(relu(x) - relu(-x))\ngradient L check\n",
+                      "1 of them is at a kink");
+    /* A state of zeros through weights of both signs: 0 is not between the slopes of both sides. */
+    assert_check_says("h = [0 0]\nU = [1 -2; 3 -5]\nL = sum(relu(h * U) * [1; 4])\n"
+                      "gradient L for h check\n",
+                      "2 of them are at a kink");
+    assert_check_says("x = [1 3]\nL = sum(abs(x - 1) + relu(x - 1))\ngradient L check\n",
+                      "1 of them is");
+    assert_check_says("x = [2 1 2]\nL = sum(sort(x) .* [1 2 3])\ngradient L check\n", "2 of them");
+    assert_check_says("x = [2 1 2]\nL = topk(x, 1)\ngradient L check\n", "2 of them are");
+    assert_check_says("x = 0.0005\nL = x + round(x, 3)\ngradient L check\n", "1 of them is");
+    assert_check_says("x = [0 1]\nL = sum(where(x < 0, x, 3 * x))\ngradient L check\n",
+                      "1 of them is");
+    /* The third key is at the threshold of sparsemax. */
+    assert_check_says("q = [1 0]\nk = [1 0; 1 1; 0 1]\nv = [1; 2; 9]\n"
+                      "a = attention(q, k, v, score = dot, normalizer = sparsemax)\n"
+                      "expect a.weights = [0.5 0.5 0]\ngradient a for q check\n",
+                      NULL);
+    assert_check_says("q = [0.5 0]\nk = [1 0; 1 1; 0 1]\nv = [1; 2; 9]\n"
+                      "a = attention(q, k, v, score = dot, normalizer = sparsemax)\n"
+                      "expect a.weights = [0.5 0.5 0]\ngradient a for q check\n",
+                      "at a kink");
+}
+
+static void beside_a_kink_and_where_a_function_bends_smaller_steps_are_taken(void **state)
+{
+    (void)state;
+    assert_check_says("x = [0.00015 -0.00003 0.00001]\nL = sum(relu(x)) + max(x)\n"
+                      "gradient L check\n",
+                      NULL);
+    assert_check_says("x = 0.00035\nL = x + round(x, 3)\ngradient L check\n", NULL);
+    /* Numbers that are nearly equal: a norm divides by a little more than the root of eps. */
+    assert_check_says("x = [1 1.0001 0.9999]\nL = sum(layernorm(x, eps = 1e-8) .* [1 2 4])\n"
+                      "gradient L check\n",
+                      NULL);
 }
 
 static void a_check_leaves_every_number_as_it_was(void **state)
@@ -722,6 +778,8 @@ int main(void)
         cmocka_unit_test(gradients_are_values),
         cmocka_unit_test(what_has_no_gradient_says_so),
         cmocka_unit_test(a_wrong_gradient_fails_the_check),
+        cmocka_unit_test(a_check_names_the_numbers_at_a_kink),
+        cmocka_unit_test(beside_a_kink_and_where_a_function_bends_smaller_steps_are_taken),
         cmocka_unit_test(a_check_leaves_every_number_as_it_was),
         cmocka_unit_test(steps_go_from_the_result_to_the_inputs),
         cmocka_unit_test(every_format_shows_the_backward_pass),

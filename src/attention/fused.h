@@ -14,10 +14,8 @@
 #define ATT_ATTENTION_FUSED_H
 
 #include "attention/dropout.h"
-#include "attention/head_rows.h"
 #include "attention/mask.h"
-#include "attention/sequence.h"
-#include "attention/workspace.h"
+#include "attention/row_copy.h"
 
 #include <stdatomic.h>
 
@@ -60,10 +58,11 @@ typedef struct att_fused_buffers {
     float *distance_bias;   /* [ATT_BLOCK_KEYS + ATT_TILE_LANES]; only with ALiBi or a table */
     uint32_t *mask_bits;    /* [group][ATT_BLOCK_KEYS] a bit per query: may attend the key */
     uint32_t *dropout_bits; /* [ATT_BLOCK_KEYS] likewise: dropout keeps the weight */
-    float *gathered;        /* copies of rows that cannot be used in place */
-    float *cap_derivative;  /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] of the soft cap; backward only */
-    float *log_weights;     /* [ATT_BLOCK_KEYS][ATT_TILE_LANES]; only for the entropy */
-    double *key_totals;     /* [S]; only for key_totals */
+    float *gathered;        /* copies of rows that cannot be used in place: queries, outputs */
+    att_row_copy keys, values;
+    float *cap_derivative; /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] of the soft cap; backward only */
+    float *log_weights;    /* [ATT_BLOCK_KEYS][ATT_TILE_LANES]; only for the entropy */
+    double *key_totals;    /* [S]; only for key_totals */
 } att_fused_buffers;
 
 typedef struct att_fused_attention {
@@ -77,8 +76,9 @@ typedef struct att_fused_attention {
     float scale; /* of packed queries: scale * log2(e) */
     size_t sum_stride;
     int64_t sequences;
-    int64_t tiles_per_unit; /* tiles in a unit; 0: all of a head */
-    int64_t *unit_offsets;  /* [sequences + 1] units of the preceding sequences */
+    int64_t tiles_per_unit;    /* tiles in a unit; 0: all of a head */
+    int64_t tiles_per_kv_head; /* on average: tiles that read the same keys */
+    int64_t *unit_offsets;     /* [sequences + 1] units of the preceding sequences */
     int64_t units;
     int workers;
     char *buffers; /* [workers][buffers_size] */

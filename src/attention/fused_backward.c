@@ -17,16 +17,19 @@ static att_backward_buffers alloc_buffers(att_workspace *c, const att_backward_p
     const att_problem *p = back->fused.problem;
     size_t lanes = ATT_TILE_LANES, block = ATT_BACKWARD_KEYS,
            wide = (size_t)att_max_i64(p->Kk, p->M);
-    att_fused_buffers common = { .tile = att_workspace_alloc(c, 1, sizeof(att_query_tile)),
-                                 .scores = att_workspace_alloc(c, block * lanes, sizeof(float)),
-                                 .bias = att_workspace_alloc(c, block * lanes, sizeof(float)),
-                                 .distance_bias =
-                                     att_workspace_alloc(c, block + lanes, sizeof(float)),
-                                 .mask_bits = att_workspace_alloc(c, block, sizeof(uint32_t)),
-                                 .dropout_bits = att_workspace_alloc(c, block, sizeof(uint32_t)),
-                                 .gathered = att_workspace_alloc(c, block * wide, sizeof(float)),
-                                 .cap_derivative =
-                                     att_workspace_alloc(c, block * lanes, sizeof(float)) };
+    int64_t sharing = back->fused.tiles_per_kv_head;
+    att_fused_buffers common = {
+        .tile = att_workspace_alloc(c, 1, sizeof(att_query_tile)),
+        .scores = att_workspace_alloc(c, block * lanes, sizeof(float)),
+        .bias = att_workspace_alloc(c, block * lanes, sizeof(float)),
+        .distance_bias = att_workspace_alloc(c, block + lanes, sizeof(float)),
+        .mask_bits = att_workspace_alloc(c, block, sizeof(uint32_t)),
+        .dropout_bits = att_workspace_alloc(c, block, sizeof(uint32_t)),
+        .gathered = att_workspace_alloc(c, block * wide, sizeof(float)),
+        .keys = att_row_copy_alloc(c, p->in->key, ATT_CHUNK_KEYS, sharing),
+        .values = att_row_copy_alloc(c, p->in->value, ATT_CHUNK_KEYS, sharing),
+        .cap_derivative = att_workspace_alloc(c, block * lanes, sizeof(float))
+    };
     att_backward_buffers s = {
         .common = common,
         .tile_query = att_workspace_alloc(c, lanes * (size_t)p->Kk, sizeof(float)),

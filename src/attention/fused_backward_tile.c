@@ -104,8 +104,8 @@ static att_block_mask recompute_weights(const att_backward_pass *back,
     for (size_t q = 0; q < tile->queries; q++)
         if (tile->attended >> q & 1 && s->shift[q] == INFINITY)
             s->shift[q] = NAN;
-    att_matrix_view values = att_tensor_head_rows(fused->problem->in->value, head->b, from, head->g,
-                                                  count, s->common.gathered);
+    att_matrix_view values =
+        att_row_copy_get(&s->common.values, fused->problem->in->value, head, from, count);
     kern->tile_scores(s->grads, tile->lanes, s->output_grad_tile, values);
     if (fused->dropout.threshold > 0) {
         att_tile_dropout_bits(fused, head, tile, &s->common, from, count);
@@ -143,8 +143,8 @@ static void accumulate_query_grads(const att_backward_pass *back, const att_sequ
                                    int64_t from, size_t count, bool some)
 {
     const att_kernels *kern = back->fused.kernels;
-    att_matrix_view keys = att_tensor_head_rows(back->fused.problem->in->key, head->b, from,
-                                                head->g, count, s->common.gathered);
+    att_matrix_view keys =
+        att_row_copy_get(&s->common.keys, back->fused.problem->in->key, head, from, count);
     if (some && !(kern->all_finite(keys) > 0))
         kern->tile_combine_masked(s->query_sums, back->key_stride, tile->queries, att_tile_ones,
                                   s->grads, tile->lanes, keys, s->common.mask_bits);

@@ -47,8 +47,8 @@ static void attention_block(const att_fused_attention *fused, att_query_tile *ti
     }
     const float *keep = tile->has_sums ? tile->state->rescale : NULL;
     tile->has_sums = true;
-    att_matrix_view values = att_tensor_head_rows(fused->problem->in->value, head->b, from, head->g,
-                                                  count, buffers->gathered);
+    att_matrix_view values =
+        att_row_copy_get(&buffers->values, fused->problem->in->value, head, from, count);
     if (allowed == ATT_BLOCK_MASK_PARTIAL && !(fused->kernels->all_finite(values) > 0))
         fused->kernels->tile_combine_masked(tile->sums, fused->sum_stride, tile->queries, keep,
                                             buffers->scores, tile->lanes, values,
@@ -116,7 +116,8 @@ static void attention_keys(const att_fused_attention *fused, att_fused_buffers *
         att_prefetch_target next = end < count ? att_prefetch_block(&tile[end].head, block) : after;
         for (int64_t n = t; n < end; n++) {
             buffers->prefetch_count = 0;
-            att_prefetch_add_part(fused, &next, n - t, end - t, buffers);
+            if (!buffers->keys.rows) /* a copy is read in one go */
+                att_prefetch_add_part(fused, &next, n - t, end - t, buffers);
             if (last)
                 prefetch_output_and_next(fused, &tile[n], &after.unit, n, buffers);
             attention_block(fused, &tile[n], buffers, block);

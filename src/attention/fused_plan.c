@@ -78,14 +78,18 @@ static size_t gather_size(const att_problem *p)
 static att_fused_buffers alloc_buffers(att_workspace *c, const att_fused_attention *fused)
 {
     const att_problem *p = fused->problem;
-    size_t tile = (size_t)ATT_TILE_LANES, block = ATT_BLOCK_KEYS;
+    const size_t tile = ATT_TILE_LANES, block = ATT_BLOCK_KEYS;
     int64_t tiles = fused->tiles_per_unit > 0 ? fused->tiles_per_unit : ATT_MAX_TILES;
+    int64_t sharing = att_min_i64(tiles, fused->tiles_per_kv_head);
     att_fused_buffers s = { .tile = att_workspace_alloc(c, (size_t)tiles, sizeof(att_query_tile)),
                             .scores = att_workspace_alloc(c, block * tile, sizeof(float)),
                             .mask_bits =
                                 att_workspace_alloc(c, block * (size_t)tiles, sizeof(uint32_t)),
                             .dropout_bits = att_workspace_alloc(c, block, sizeof(uint32_t)),
-                            .gathered = att_workspace_alloc(c, gather_size(p), sizeof(float)) };
+                            .gathered = att_workspace_alloc(c, gather_size(p), sizeof(float)),
+                            .keys = att_row_copy_alloc(c, p->in->key, ATT_BLOCK_KEYS, sharing),
+                            .values =
+                                att_row_copy_alloc(c, p->in->value, ATT_BLOCK_KEYS, sharing) };
     for (int64_t t = 0; t < tiles; t++) {
         float *query = att_workspace_alloc(c, (size_t)p->Kk * tile, sizeof(float));
         float *sums = att_workspace_alloc(c, fused->sum_stride * tile, sizeof(float));
@@ -117,6 +121,7 @@ size_t att_fused_plan(att_fused_attention *fused, const att_problem *p,
     int64_t tiles = 0;
     for (int64_t s = 0; s < fused->sequences; s++)
         tiles += tile_count(att_sequence_queries(p, s));
+    fused->tiles_per_kv_head = tiles * (p->H / p->G) / att_max_i64(fused->sequences, 1);
     fused->tiles_per_unit = choose_tiles_per_unit(fused, tiles * p->H);
     for (int64_t s = 0; s < fused->sequences; s++)
         fused->units += units_of_sequence(fused, s);

@@ -9,7 +9,7 @@
 
 /* Keys per call of tile_scores between prefetches: a multiple of the strip height of every
  * instruction set. */
-enum { PREFETCH_STEP_KEYS = 24 };
+enum { PREFETCH_STEP_KEYS = 48 };
 
 #define LOG2E_FLOAT ((float)M_LOG2E)
 
@@ -114,8 +114,8 @@ att_block_mask att_tile_scores(const att_fused_attention *fused, const att_seque
         att_tile_block_mask(fused, head, tile, from, count, buffers->mask_bits);
     if (allowed == ATT_BLOCK_MASK_EMPTY)
         return allowed;
-    att_matrix_view keys = att_tensor_head_rows(fused->problem->in->key, head->b, from, head->g,
-                                                count, buffers->gathered);
+    att_matrix_view keys =
+        att_row_copy_get(&buffers->keys, fused->problem->in->key, head, from, count);
     score_keys(fused, tile, buffers, keys);
     att_tile_scores_finish(fused, head, tile, buffers, from, count, allowed);
     return allowed;

@@ -61,11 +61,18 @@ INLINE void tile_dot(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left_o
     }
 }
 
+/* Whether the next strip is a whole one. Where strips have six rows, the last eight rows are two
+ * strips of four: two rows have too few sums to hide the latency of a multiply-add. */
+INLINE bool whole_strip(size_t rows_left)
+{
+    return rows_left >= STRIP && (STRIP != 6 || rows_left != 8);
+}
+
 /* Processes rows 0 … n-1 in strips: body(rows, first, …) with `rows` a constant. */
 #define IN_STRIPS(n, body, ...)                                                                    \
     do {                                                                                           \
         size_t row_ = 0, end_ = (n);                                                               \
-        for (; row_ + STRIP <= end_; row_ += STRIP)                                                \
+        for (; whole_strip(end_ - row_); row_ += STRIP)                                            \
             body(STRIP, row_, __VA_ARGS__);                                                        \
         for (; row_ + 4 <= end_; row_ += 4)                                                        \
             body(4, row_, __VA_ARGS__);                                                            \

@@ -16,15 +16,19 @@ static void run_att_kern_additive_exps(att_kern_additive_exps *kernel, kernel_fi
     REPEAT(s) kernel(&exps, x, s->row);
 }
 
-static att_additive_exps exps_input(kernel_fixture *s, size_t rows)
+/* The exponentials of `count` numbers: kernels that use them in different ways give the same bits
+ * only if they belong together. */
+static att_additive_exps exps_of(kernel_fixture *s, const float *x, size_t count)
 {
-    att_additive_exps exps = { .exps = fixture_alloc(s, rows * TILE_WIDTH, 1) };
-    exps.mantissas = fixture_alloc(s, rows * TILE_WIDTH, 1);
-    exps.exponents = fixture_alloc(s, rows * TILE_WIDTH, 1);
+    att_additive_exps exps = { .exps = fixture_alloc(s, count, 1) };
+    exps.mantissas = fixture_alloc(s, count, 1);
+    exps.exponents = fixture_alloc(s, count, 1);
+    if (x)
+        att_kernels_get()->additive_exps(&exps, x, count);
     return exps;
 }
 
-/* Every other key, and the query, have small elements. Exponentials may be any numbers. */
+/* All elements are small; for every other key that is not known. */
 static att_additive additive_input(kernel_fixture *s)
 {
     static bool small_keys[TILE_KEYS];
@@ -32,10 +36,10 @@ static att_additive additive_input(kernel_fixture *s)
         small_keys[j] = j % 2 == 0;
     att_additive in = { .small_query = true, .small_keys = small_keys };
     in.query = fixture_input(s, TILE_WIDTH);
-    in.query_exps = exps_input(s, 1);
+    in.query_exps = exps_of(s, in.query, TILE_WIDTH);
     in.v = fixture_input(s, TILE_WIDTH);
     in.keys = fixture_input_rows(s, TILE_KEYS, TILE_WIDTH);
-    in.key_exps = exps_input(s, TILE_KEYS);
+    in.key_exps = exps_of(s, in.keys.data, TILE_KEYS * TILE_WIDTH);
     return in;
 }
 
@@ -50,11 +54,12 @@ static void run_att_kern_additive(att_kern_additive *kernel, kernel_fixture *s)
 static void run_att_kern_additive_backward(att_kern_additive_backward *kernel, kernel_fixture *s)
 {
     const att_additive in = additive_input(s);
-    att_additive_grads grads = { .query = fixture_inout(s, TILE_WIDTH),
-                                 .v = fixture_inout(s, TILE_WIDTH),
-                                 .keys = fixture_inout(s, TILE_KEYS * TILE_WIDTH),
-                                 .key_stride = TILE_WIDTH,
-                                 .scores = fixture_input(s, TILE_KEYS) };
+    att_additive_grads grads = { .key_stride = TILE_WIDTH };
+    grads.query =
+        fixture_inout(s, TILE_WIDTH); /* one after the other: numbers are drawn in order */
+    grads.v = fixture_inout(s, TILE_WIDTH);
+    grads.keys = fixture_inout(s, TILE_KEYS * TILE_WIDTH);
+    grads.scores = fixture_input(s, TILE_KEYS);
     fixture_shape(s, additive_shape, (double)(TILE_KEYS * TILE_WIDTH));
     REPEAT(s) kernel(&grads, &in);
 }

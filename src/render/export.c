@@ -213,12 +213,12 @@ static bool uses_differentiated(const att_exporter *exporter, const att_expr *no
     return false;
 }
 
-/* PyTorch must know from the start that a gradient is wanted. */
+/* Autograd must know from the start that a gradient is wanted. */
 static bool starts_graph(const att_exporter *exporter, const att_trace_step *step,
                          att_export_type type)
 {
-    return exporter->language == ATT_EXPORT_PYTORCH && type.kind != ATT_EXPORT_RECORD &&
-           type.kind != ATT_EXPORT_ANY && att_export_is_differentiated(exporter, step->name) &&
+    return type.kind != ATT_EXPORT_RECORD && type.kind != ATT_EXPORT_ANY &&
+           att_export_is_differentiated(exporter, step->name) &&
            !(step->formula && uses_differentiated(exporter, step->formula));
 }
 
@@ -240,7 +240,6 @@ static void put_assigned(att_exporter *exporter, const att_trace_step *step, att
 
 static void put_value(att_exporter *exporter, const att_trace_step *step)
 {
-    att_export_gradient_constants(exporter, step->formula);
     if (!step->name) {
         put_show(exporter, step);
         return;
@@ -328,8 +327,6 @@ static void put_expect(att_exporter *exporter, const att_trace_step *step)
     if (check->by_hand)
         att_export_set_rounding(exporter, check->rounding);
     exporter->hand = check->by_hand;
-    att_export_gradient_constants(exporter, check->left);
-    att_export_gradient_constants(exporter, check->right);
     att_export_use(exporter, check->negated ? "expect_not" : "expect");
     att_put(&exporter->out, "(");
     att_export_matrix(exporter, check->left);
@@ -404,7 +401,6 @@ static void put_compare(att_exporter *exporter, const att_trace_step *step)
         put_compare_all(exporter, step);
         return;
     }
-    att_export_gradient_constants(exporter, check->left);
     att_export_use(exporter, "compare");
     att_put(&exporter->out, "(");
     att_export_value(exporter, check->left);

@@ -6,7 +6,7 @@
  *   export_functions.c  the table of functions, and calls
  *   export_own.c        own functions and loops
  *   export_hand.c       results rounded as by hand
- *   export_gradient.c   gradients: of PyTorch's autograd, or as numbers of the sheet
+ *   export_gradient.c   gradients, by autograd of PyTorch or of the program
  *   export_names.c      identifiers, strings and comments: all text of the sheet that enters Python
  *   export_numpy.py, export_torch.py  the definitions (scripts/export-runtime makes the table)
  *
@@ -65,8 +65,7 @@ typedef struct att_exporter {
     size_t value_capacity;
     const att_export_name *locals; /* parameters of the function, or the variable of the loop */
     size_t local_count;
-    const att_export_function *functions;        /* the last one first */
-    const struct att_export_constant *gradients; /* of the last `gradient`, as constants */
+    const att_export_function *functions; /* the last one first */
     const char *gradient; /* identifier of the last gradient; NULL: there was none */
     const att_trace_step *gradient_step;
     bool after_function;       /* the statement before is a definition: two lines stay blank */
@@ -201,11 +200,9 @@ bool att_export_is_differentiated(const att_exporter *exporter, const char *name
 void att_export_gradient(att_exporter *exporter, const att_trace_step *step);
 void att_export_gradient_check(att_exporter *exporter, const att_trace_step *step);
 
-/* Whether an expression is X.grad or a part of it; its type; the expression itself; and what must
- * be defined before a statement that has this expression in it. */
+/* Whether an expression is X.grad or a part of it; its type; the expression itself. */
 bool att_export_is_gradient(const att_exporter *exporter, const att_expr *node);
 att_export_type att_export_gradient_type(const att_exporter *exporter, const att_expr *node);
 void att_export_gradient_value(att_exporter *exporter, const att_expr *node);
-void att_export_gradient_constants(att_exporter *exporter, const att_expr *node);
 
 #endif

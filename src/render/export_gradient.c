@@ -1,17 +1,9 @@
-/* Gradients in exported programs. PyTorch computes them (autograd): grad = gradient(L, W=W, a=a),
- * then grad.W and grad.a.weights. NumPy has no automatic differentiation: a gradient that the sheet
- * uses is a constant of the program, with the numbers that the sheet computed, so that claims about
- * it are still checked against what the program computes. */
+/* Gradients in exported programs: grad = gradient(L, W=W, a=a), then grad.W and grad.a.weights.
+ * PyTorch computes them by autograd, a NumPy program by a small one of its own (export_numpy.py).
+ */
 #include "render/export.h"
 
 #include <string.h>
-
-/* A gradient as a constant: "a.grad.weights" and its identifier. */
-typedef struct att_export_constant {
-    const struct att_export_constant *next;
-    const char *path;
-    const char *identifier;
-} att_export_constant;
 
 /* ---- Expressions */
 
@@ -20,12 +12,11 @@ static bool is_grad_field(const att_expr *node)
     return node->kind == ATT_EXPR_FIELD && strcmp(node->text, "grad") == 0;
 }
 
-/* What the gradient consists of: as the value itself. */
-static att_export_type structure_of(const att_exporter *exporter, const att_expr *node)
+att_export_type att_export_gradient_type(const att_exporter *exporter, const att_expr *node)
 {
     if (is_grad_field(node))
         return att_export_type_of(exporter, node->child[0]);
-    att_export_type of = structure_of(exporter, node->child[0]);
+    att_export_type of = att_export_gradient_type(exporter, node->child[0]);
     if (node->kind == ATT_EXPR_FIELD && strcmp(node->text, "head") == 0)
         return (att_export_type){ ATT_EXPORT_LIST, "output" };
     if (node->kind == ATT_EXPR_INDEX && of.result)
@@ -42,14 +33,7 @@ bool att_export_is_gradient(const att_exporter *exporter, const att_expr *node)
     return node->kind == ATT_EXPR_INDEX && node->children == 2 &&
            node->child[1]->kind == ATT_EXPR_NUMBER &&
            att_export_is_gradient(exporter, node->child[0]) &&
-           structure_of(exporter, node->child[0]).kind == ATT_EXPORT_LIST;
-}
-
-att_export_type att_export_gradient_type(const att_exporter *exporter, const att_expr *node)
-{
-    if (exporter->language == ATT_EXPORT_PYTORCH)
-        return structure_of(exporter, node);
-    return (att_export_type){ ATT_EXPORT_MATRIX, NULL };
+           att_export_gradient_type(exporter, node->child[0]).kind == ATT_EXPORT_LIST;
 }
 
 /* The name at the bottom of X.grad, a.weights.grad or m.grad.head[2].scores; NULL: another
@@ -59,27 +43,6 @@ static const char *base_of(const att_expr *node)
     while (node->kind == ATT_EXPR_FIELD || node->kind == ATT_EXPR_INDEX)
         node = node->child[0];
     return node->kind == ATT_EXPR_NAME ? node->text : NULL;
-}
-
-/* "a.grad.weights"; NULL when memory is out. */
-static const char *path_of(att_arena *arena, const att_expr *node)
-{
-    if (node->kind == ATT_EXPR_NAME)
-        return node->text;
-    const char *of = path_of(arena, node->child[0]);
-    if (!of)
-        return NULL;
-    return node->kind == ATT_EXPR_INDEX
-               ? att_arena_printf(arena, "%s[%lld]", of, (long long)node->child[1]->number)
-               : att_arena_printf(arena, "%s.%s", of, node->text);
-}
-
-static const att_export_constant *find_constant(const att_exporter *exporter, const char *path)
-{
-    const att_export_constant *row = exporter->gradients;
-    while (row && strcmp(row->path, path) != 0)
-        row = row->next;
-    return row;
 }
 
 static bool is_readable(att_exporter *exporter, const att_expr *node)
@@ -114,61 +77,8 @@ static void put_path(att_exporter *exporter, const att_expr *node)
 
 void att_export_gradient_value(att_exporter *exporter, const att_expr *node)
 {
-    if (!is_readable(exporter, node))
-        return;
-    if (exporter->language == ATT_EXPORT_PYTORCH) {
+    if (is_readable(exporter, node))
         put_path(exporter, node);
-        return;
-    }
-    const char *path = path_of(&exporter->arena, node);
-    const att_export_constant *row = path ? find_constant(exporter, path) : NULL;
-    if (row)
-        att_put(&exporter->out, row->identifier);
-    else if (!path)
-        att_export_no_memory(exporter);
-    else
-        att_export_refuse(exporter, "the gradient '%.80s' cannot be exported here", path);
-}
-
-/* ---- Constants */
-
-static void add_constant(att_exporter *exporter, const att_expr *node)
-{
-    att_arena *arena = &exporter->arena;
-    const char *path = path_of(arena, node);
-    att_export_constant *row = att_arena_alloc(arena, 1, sizeof *row);
-    char *name = path ? att_arena_strndup(arena, path, strlen(path)) : NULL;
-    if (!row || !name) {
-        att_export_no_memory(exporter);
-        return;
-    }
-    if (find_constant(exporter, path) || !node->matrix || !is_readable(exporter, node))
-        return;
-    size_t length = 0;
-    for (const char *at = path; *at; at++)
-        if (*at != ']')
-            name[length++] = (char)(*at == '.' || *at == '[' ? '_' : *at);
-    name[length] = '\0';
-    *row =
-        (att_export_constant){ exporter->gradients, path, att_export_identifier(exporter, name) };
-    exporter->gradients = row;
-    att_putf(&exporter->out, "%s = ", row->identifier);
-    att_export_numbers(exporter, node->matrix);
-    att_put(&exporter->out, "  # ");
-    att_export_on_line(exporter, path);
-    att_put(&exporter->out, ": the numbers of the worksheet\n");
-}
-
-void att_export_gradient_constants(att_exporter *exporter, const att_expr *node)
-{
-    if (!node || exporter->language == ATT_EXPORT_PYTORCH)
-        return;
-    if (att_export_is_gradient(exporter, node)) {
-        add_constant(exporter, node);
-        return;
-    }
-    for (size_t i = 0; i < node->children; i++)
-        att_export_gradient_constants(exporter, node->child[i]);
 }
 
 /* ---- Statements */
@@ -251,21 +161,17 @@ static void put_autograd(att_exporter *exporter, const att_trace_step *step)
 
 void att_export_gradient(att_exporter *exporter, const att_trace_step *step)
 {
-    exporter->gradients = NULL;
     exporter->gradient_step = step;
     if (!exporter->gradient)
         exporter->gradient = att_export_identifier(exporter, "grad");
-    if (exporter->language == ATT_EXPORT_PYTORCH)
-        put_autograd(exporter, step);
-    else
-        att_export_left_out(exporter, "left out, NumPy has no automatic differentiation: ", step);
+    put_autograd(exporter, step);
 }
 
-/* expect(grad.W, array([[…]]), …): what PyTorch computes is what the sheet computed. */
+/* expect(grad.W, array([[…]]), …): what the program computes is what the sheet computed. */
 void att_export_gradient_check(att_exporter *exporter, const att_trace_step *check)
 {
     const att_trace_step *step = exporter->gradient_step;
-    if (exporter->language != ATT_EXPORT_PYTORCH || !step) {
+    if (!step) {
         att_export_left_out(exporter, "left out: ", check);
         return;
     }

@@ -34,7 +34,7 @@ def require(condition, message):
 def matrix(x):
     """A number, or a matrix itself, as a 2-D array."""
     require(not isinstance(x, list), "expected a matrix, found a list")
-    return np.atleast_2d(np.asarray(x, dtype=np.float64))
+    return np.atleast_2d(x if hasattr(x, "sources") else np.asarray(x, dtype=np.float64))
 
 
 def not_empty(x):
@@ -115,6 +115,185 @@ def numbers_of(x):
     return list(matrix(x).ravel())
 
 
+# Of a ufunc: what each input gets back, from the gradient g of the result y.
+SLOPES = {
+    "add": (lambda g, y, a, b: g, lambda g, y, a, b: g),
+    "subtract": (lambda g, y, a, b: g, lambda g, y, a, b: -g),
+    "multiply": (lambda g, y, a, b: g * b, lambda g, y, a, b: g * a),
+    "divide": (lambda g, y, a, b: g / b, lambda g, y, a, b: -g * y / b),
+    "power": (lambda g, y, a, b: g * b * a ** (b - 1), lambda g, y, a, b: g * y * np.log(a)),
+    "maximum": (lambda g, y, a, b: g * (a > b), lambda g, y, a, b: g * (b >= a)),
+    "matmul": (
+        lambda g, y, a, b: np.multiply.outer(g, b) if b.ndim == 1 else g @ b.T,
+        lambda g, y, a, b: np.tensordot(a, g, (range(g.ndim), range(g.ndim))) if b.ndim == 1 else
+        np.outer(a, g) if a.ndim == 1 else a.T @ g,
+    ),
+    "negative": (lambda g, y, a: -g,),
+    "absolute": (lambda g, y, a: g * np.sign(a),),
+    "exp": (lambda g, y, a: g * y,),
+    "log": (lambda g, y, a: g / a,),
+    "sqrt": (lambda g, y, a: g / (2 * y),),
+    "tanh": (lambda g, y, a: g * (1 - y * y),),
+    "sin": (lambda g, y, a: g * np.cos(a),),
+    "cos": (lambda g, y, a: -g * np.sin(a),),
+}
+
+# Functions that move elements; where() has a condition before them.
+MOVES = {"atleast_2d", "reshape", "ravel", "transpose", "take", "take_along_axis", "split", "flip", "diag",
+         "broadcast_to", "concatenate", "block", "stack", "copy", "where"}
+
+
+class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array that knows what it was computed from, so that gradient() can go back from it."""
+
+    count = 0
+
+    def __init__(self, value, sources=()):
+        Tracked.count += 1
+        self.value, self.sources, self.number = np.asarray(value, dtype=np.float64), sources, Tracked.count
+        self.shape, self.size, self.ndim = self.value.shape, self.value.size, self.value.ndim
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        values = [np.asarray(x) for x in inputs]
+        y = getattr(ufunc, method)(*values, **options)
+        if ufunc.__name__ not in SLOPES or method != "__call__":
+            return y  # a comparison, say: small changes do not change it
+        return Tracked(y, [
+            (x, lambda g, slope=slope, to=x.shape: fit_to(slope(g, y, *values), to))
+            for x, slope in zip(inputs, SLOPES[ufunc.__name__]) if isinstance(x, Tracked)])
+
+    def __array_function__(self, function, types, inputs, options):
+        name = function.__name__
+        if name in ("sum", "mean"):
+            return inputs[0].summed(name, **options)
+        if name in ("max", "amax", "min", "amin"):
+            return inputs[0].extreme(name[-3:], **options)
+        if name == "sort":
+            axis = options.get("axis", -1)
+            return np.take_along_axis(self, np.argsort(self.value, axis=axis, kind="stable"), axis)
+        if name in MOVES:
+            return moved(function, inputs, options)
+        return function(*without_tracking(inputs), **options)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.value
+
+    def __getitem__(self, index):
+        return moved(lambda x: x[index], (self,), {})
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __len__(self):
+        return len(self.value)
+
+    def __float__(self):
+        return float(self.value)
+
+    def __int__(self):
+        return int(self.value)
+
+    def __str__(self):
+        return str(self.value)
+
+    def __getattr__(self, name):
+        """ravel(), sum(), tolist(), …: as functions, or of the plain array."""
+        if name == "T":
+            return np.transpose(self)
+        if name in MOVES or name in ("sum", "mean", "max", "min"):
+            return lambda *more, **options: getattr(np, name)(self, *more, **options)
+        if name in ("astype", "argmax", "item", "tolist"):
+            return getattr(self.value, name)
+        raise AttributeError(name)
+
+    def summed(self, name, axis=None, keepdims=False):
+        y = getattr(np, name)(self.value, axis=axis, keepdims=keepdims)
+        share = y.size / self.size if name == "mean" else 1
+        widened = y.shape if axis is None or keepdims else np.expand_dims(y, axis).shape
+        return Tracked(y, [(self, lambda g: np.broadcast_to(np.reshape(g, widened) * share, self.shape))])
+
+    def extreme(self, name, axis=None, keepdims=False):
+        """The first of the largest or smallest elements."""
+        flat = np.ravel(self) if axis is None else self
+        place = getattr(np, "arg" + name)(flat.value, axis=axis or 0, keepdims=True)
+        found = np.take_along_axis(flat, place, axis or 0)
+        return found if keepdims else found[0] if axis is None else np.reshape(found, np.squeeze(place, axis).shape)
+
+
+def without_tracking(x):
+    if isinstance(x, (list, tuple)):
+        return type(x)(without_tracking(item) for item in x)
+    return np.asarray(x) if isinstance(x, Tracked) else x
+
+
+def fit_to(g, to):
+    """The gradient of an input that was repeated: summed over the repetitions."""
+    g = np.asarray(g).sum(axis=tuple(range(np.ndim(g) - len(to))))
+    return g.sum(axis=tuple(i for i, size in enumerate(to) if size == 1 != g.shape[i]), keepdims=True).reshape(to)
+
+
+def moved(function, inputs, options):
+    """The result, and where its elements come from: the function is applied to their numbers, too."""
+    sources, first = [], [1]  # 0: from no tracked array
+
+    def numbered(x):
+        if isinstance(x, (list, tuple)):
+            return [numbered(item) for item in x]
+        if not isinstance(x, Tracked):
+            return np.zeros(np.shape(x), dtype=int)
+        sources.append((x, first[0]))
+        first[0] += x.size
+        return np.arange(sources[-1][1], first[0]).reshape(x.shape)
+
+    def with_sources(value, places):
+        def back(g, source, start):
+            total = np.zeros(first[0])
+            np.add.at(total, places, g)
+            return total[start : start + source.size].reshape(source.shape)
+        return Tracked(value, [(x, lambda g, x=x, start=start: back(g, x, start)) for x, start in sources])
+
+    data = slice(1, None) if function is np.where else slice(0, 1)
+    places = list(inputs)
+    places[data] = [numbered(x) for x in inputs[data]]
+    values = function(*without_tracking(inputs), **options)
+    places = function(*places, **options)
+    if isinstance(values, list):
+        return [with_sources(value, place) for value, place in zip(values, places)]
+    return with_sources(values, places)
+
+
+def tracked(x):
+    """A value whose gradient is wanted."""
+    if isinstance(x, list):
+        return [tracked(item) for item in x]
+    return x if isinstance(x, Tracked) else Tracked(x)
+
+
+def gradient(of, start=None, /, **values):
+    """The gradient of a number, or of sum(of * start), for each value; of a result for each of its parts."""
+    nodes, waiting = {}, [of] if isinstance(of, Tracked) else []
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in nodes:
+            nodes[id(node)] = node
+            waiting += [source for source, _ in node.sources]
+    found = {id(of): np.ones(np.shape(of)) if start is None else np.reshape(np.asarray(matrix(start)), of.shape)}
+    for node in sorted(nodes.values(), key=lambda node: -node.number):  # all uses come before it
+        for source, back in node.sources:
+            found[id(source)] = found.get(id(source), 0) + back(found[id(node)])
+
+    def for_value(value):
+        if isinstance(value, SimpleNamespace):
+            return SimpleNamespace(**{name: for_value(part) for name, part in vars(value).items()})
+        if isinstance(value, list):
+            return [for_value(item) for item in value]
+        if hasattr(value, "steps"):  # an RNN continues with the states themselves
+            return np.stack([for_value(step) for step in value.steps], axis=value.axis)
+        return found.get(id(value), np.zeros(np.shape(value)))
+
+    return SimpleNamespace(**{name: for_value(value) for name, value in values.items()})
+
+
 def divide(x, y):
     """x / y: by a number, or by a matrix of the same shape."""
     x, y = matrix(x), matrix(y)
@@ -134,14 +313,21 @@ def sigmoid(x):
 
 
 def gelu(x):
-    return x / 2 * (1 + np.vectorize(math.erf, otypes=[np.float64])(x / np.sqrt(2)))
+    return x / 2 * (1 + erf(x / np.sqrt(2)))
+
+
+def erf(x):
+    y = np.vectorize(math.erf, otypes=[np.float64])(np.asarray(x))
+    if not hasattr(x, "sources"):
+        return y
+    return type(x)(y, [(x, lambda g: g * 2 / np.sqrt(np.pi) * np.exp(-np.asarray(x) ** 2))])
 
 
 def softmax(x, axis=1):
     """The softmax of each row (axis = 1) or column (axis = 0); zeros where all are -inf."""
     x = matrix(x)
-    top = x.max(axis=axis, keepdims=True, initial=-np.inf)
-    weights = np.exp(x - top)
+    top = np.asarray(x).max(axis=axis, keepdims=True, initial=-np.inf)
+    weights = np.exp(np.where(top == -np.inf, 0, x - top))
     return np.where(top == -np.inf, 0, weights / weights.sum(axis=axis, keepdims=True))
 
 
@@ -236,7 +422,7 @@ def cross_entropy(logits, targets, rows=False):
     logits = not_empty(logits)
     targets = class_indices(targets, logits.shape[1])
     require(len(targets) == len(logits), "expected a target for each row")
-    top = logits.max(axis=1, keepdims=True)
+    top = np.asarray(logits).max(axis=1, keepdims=True)
     log_sums = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
     losses = log_sums - logits[np.arange(len(targets)), targets][:, None]
     return losses if rows else losses.mean()
@@ -310,9 +496,8 @@ def score_dot(q, k):
     return q @ k.T
 
 
-def score_general(q, k, W, step=exactly):
-    require(matrix(W).shape == (q.shape[1], k.shape[1]), "W: expected d_q × d_k")
-    return q @ step(k @ matrix(W).T).T
+def score_general(q, k, projected):
+    return q @ projected
 
 
 def score_additive(q, k, W, U, v_a, b=None, step=exactly):
@@ -335,10 +520,10 @@ def score_cosine(q, k):
 
 
 def unit_rows(x):
-    largest = np.abs(x).max(axis=1, keepdims=True)
+    largest = np.abs(np.asarray(x)).max(axis=1, keepdims=True)
     x = x / np.where(largest == 0, 1, largest)
-    length = np.sqrt((x**2).sum(axis=1, keepdims=True))
-    return x / np.where(length == 0, 1, length)
+    squares = (x**2).sum(axis=1, keepdims=True)
+    return np.where(squares == 0, 0, x / np.sqrt(np.where(squares == 0, 1, squares)))
 
 
 def score_location(q, k, W, b=None):
@@ -388,7 +573,7 @@ def entmax(x):
 
 
 def softmax_of_keys(x):
-    weights = np.exp(x - x.max())
+    weights = np.exp(x - np.asarray(x).max())
     return weights / weights.sum()
 
 
@@ -436,7 +621,8 @@ def allowed_pairs(queries, keys, causal=False, mask=None, window=None, offset=0,
 def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, alibi=None,
               normalizer="softmax", W=None, U=None, b=None, v_a=None, vectors="rows", step=exactly, **masks):
     """Score, mask, normalize, combine. The result has the intermediate results as fields."""
-    parts = SimpleNamespace(q=not_empty(q), k=not_empty(k), v=not_empty(v))
+    q, k, v = (not_empty(x).copy() for x in (q, k, v))  # gradients of these are by this call alone
+    parts = SimpleNamespace(q=q, k=k, v=v)
     require(vectors in ("rows", "columns"), "vectors: expected rows or columns")
     turned = vectors == "columns"
     q, k, v = (x.T if turned else x for x in vars(parts).values())
@@ -444,11 +630,13 @@ def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, a
     if score != "general" and turned:  # the W of the general score is between query and key
         W, U = (None if x is None else matrix(x).T for x in (W, U))
     weights = {name: matrix(x) for name, x in dict(W=W, U=U, b=b, v_a=v_a).items() if x is not None}
-    if score in ("general", "additive"):  # which have inner results
+    if score == "general":
+        require(matrix(W).shape == (q.shape[1], k.shape[1]), "W: expected d_q × d_k")
+        parts.projected = step(matrix(W) @ k.T if turned else k @ matrix(W).T)
+        weights = dict(projected=parts.projected if turned else parts.projected.T)
+    if score == "additive":  # which has inner results
         weights["step"] = step
     scores = step(SCORES[score](q, k, **weights))
-    if score == "general":
-        parts.projected = step(weights["W"] @ k.T if turned else k @ weights["W"].T)
     if score == "scaled" or any(x is not None for x in (scale, softcap, bias)) or (alibi is not None and alibi != 0):
         parts.products = scores
     if scale is not None:
@@ -467,12 +655,12 @@ def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, a
         scores = scores - alibi * np.abs(np.arange(len(k))[None, :] - query)
     allowed = allowed_pairs(len(q), len(k), **masks)
     parts.scores = np.where(allowed, step(scores), -np.inf)
-    parts.weights = np.zeros_like(scores)
-    output = np.zeros((len(q), v.shape[1]))
-    for i, keys in enumerate(allowed):
-        if keys.any():  # a query that may attend no key has weights and output of zero
-            parts.weights[i, keys] = step(NORMALIZERS[normalizer](parts.scores[i, keys]))
-            output[i] = step(parts.weights[i, keys] @ v[keys])
+    weights = []
+    for i, keys in enumerate(allowed):  # a query that may attend no key has weights and output of zero
+        own = [NORMALIZERS[normalizer](parts.scores[i, keys])] if keys.any() else []
+        weights.append(np.concatenate([*own, np.zeros(1)])[np.where(keys, np.cumsum(keys) - 1, -1)])
+    parts.weights = step(np.stack(weights))
+    output = step(np.stack([parts.weights[i, keys] @ v[keys] for i, keys in enumerate(allowed)]))
     parts.output = output.T if turned else output
     return parts
 
@@ -563,8 +751,7 @@ def conv1d(x, kernel, b=None, padding="same", stride=1):
     left = (len(taps) - 1) // 2 if padding == "same" else 0
     rows = len(x) if padding == "same" else len(x) - len(taps) + 1
     require(rows >= 1, "the kernel does not fit into the rows")
-    padded = np.zeros((len(x) + len(taps) - 1, x.shape[1]))
-    padded[left : left + len(x)] = x
+    padded = np.concatenate([np.zeros((left, x.shape[1])), x, np.zeros((len(taps) - 1 - left, x.shape[1]))])
     y = sum(padded[t : t + rows] @ tap for t, tap in enumerate(taps))
     return y[:: whole(stride, 1)] + vector(b, y.shape[1])
 
@@ -577,8 +764,14 @@ def initial_state(h, size=None):
 
 def states(names, steps, vectors):
     """The states and gates after each step: a row per step, or a column."""
-    values = [np.array(value) for value in zip(*steps)]
-    return SimpleNamespace(**{name: value.T if vectors == "columns" else value for name, value in zip(names, values)})
+    parts = SimpleNamespace()
+    for name, values in zip(names, zip(*steps)):
+        axis = 1 if vectors == "columns" else 0
+        part = np.stack(values, axis=axis)
+        if hasattr(part, "sources"):
+            part.steps, part.axis = values, axis  # for gradient()
+        setattr(parts, name, part)
+    return parts
 
 
 def gate_weights(W, rows, cols):
@@ -705,7 +898,7 @@ def expect_not(actual, expected, allowed=nearly, *, line):
 
 
 def expected_shape(actual, expected, line):
-    actual, expected = matrix(actual), matrix(expected)
+    actual, expected = np.asarray(matrix(actual)), np.asarray(matrix(expected))
     if actual.shape != expected.shape and expected.size != 1:
         fail(line, f"the shape is {actual.shape}, expected {expected.shape}")
     return actual, np.broadcast_to(expected, actual.shape)
@@ -836,7 +1029,8 @@ def result_of(value):
 
 
 def compare_matrix(actual, expected, allowed, name, line):
-    if matrix(actual).shape != expected.shape:
-        fail(line, f"{name}: the shape is {matrix(actual).shape}, the array of the file is {expected.shape}")
-    for i, j in np.argwhere(differences(matrix(actual), expected, allowed))[:1]:
-        fail(line, f"{name}: element [{i + 1},{j + 1}] is {matrix(actual)[i, j]!r}, the file has {expected[i, j]!r}")
+    actual = np.asarray(matrix(actual))
+    if actual.shape != expected.shape:
+        fail(line, f"{name}: the shape is {actual.shape}, the array of the file is {expected.shape}")
+    for i, j in np.argwhere(differences(actual, expected, allowed))[:1]:
+        fail(line, f"{name}: element [{i + 1},{j + 1}] is {actual[i, j]!r}, the file has {expected[i, j]!r}")

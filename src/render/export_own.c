@@ -328,9 +328,6 @@ size_t att_export_loop(att_exporter *exporter, const att_trace_step *step)
         att_export_no_memory(exporter);
         return count;
     }
-    att_export_gradient_constants(exporter, loop->over);
-    for (size_t i = 0; i < count; i++)
-        att_export_gradient_constants(exporter, step[i].formula);
     for (size_t i = 0; i < count; i++) {
         const char *name = att_arena_printf(&exporter->arena, "%s_steps", step[i].name);
         steps[i] = name ? att_export_identifier(exporter, name) : "";

@@ -331,9 +331,8 @@ def score_dot(q, k):
     return q @ k.T
 
 
-def score_general(q, k, W, step=exactly):
-    require(tuple(matrix(W).shape) == (q.shape[1], k.shape[1]), "W: expected d_q × d_k")
-    return q @ step(k @ matrix(W).T).T
+def score_general(q, k, projected):
+    return q @ projected
 
 
 def score_additive(q, k, W, U, v_a, b=None, step=exactly):
@@ -356,10 +355,10 @@ def score_cosine(q, k):
 
 
 def unit_rows(x):
-    largest = torch.abs(x).amax(dim=1, keepdim=True)
+    largest = torch.abs(x).detach().amax(dim=1, keepdim=True)
     x = x / torch.where(largest == 0, 1.0, largest)
-    length = torch.sqrt((x**2).sum(dim=1, keepdim=True))
-    return x / torch.where(length == 0, 1.0, length)
+    squares = (x**2).sum(dim=1, keepdim=True)
+    return torch.where(squares == 0, 0.0, x / torch.sqrt(torch.where(squares == 0, 1.0, squares)))
 
 
 def score_location(q, k, W, b=None):
@@ -463,11 +462,13 @@ def attention(q, k, v, /, score="scaled", scale=None, softcap=None, bias=None, a
     if score != "general" and turned:  # the W of the general score is between query and key
         W, U = (None if x is None else matrix(x).T for x in (W, U))
     weights = {name: matrix(x) for name, x in dict(W=W, U=U, b=b, v_a=v_a).items() if x is not None}
-    if score in ("general", "additive"):  # which have inner results
+    if score == "general":
+        require(tuple(matrix(W).shape) == (q.shape[1], k.shape[1]), "W: expected d_q × d_k")
+        parts.projected = step(matrix(W) @ k.T if turned else k @ matrix(W).T)
+        weights = dict(projected=parts.projected if turned else parts.projected.T)
+    if score == "additive":  # which has inner results
         weights["step"] = step
     scores = step(SCORES[score](q, k, **weights))
-    if score == "general":
-        parts.projected = step(weights["W"] @ k.T if turned else k @ weights["W"].T)
     if score == "scaled" or any(x is not None for x in (scale, softcap, bias)) or (alibi is not None and alibi != 0):
         parts.products = scores
     if scale is not None:

@@ -43,17 +43,26 @@ static uint64_t mix_places(uint64_t digest, const att_computation *c)
     return digest;
 }
 
-/* Attention: which weights are zero. Those of softmax are so only where they are masked. */
-static uint64_t mix_support(uint64_t digest, const att_computation *c)
+static uint64_t mix_zeros(uint64_t digest, const att_computation *c, const char *part)
 {
     for (size_t i = 0; i < c->output.part_count; i++) {
-        const att_matrix *weights = c->output.parts[i].value;
-        if (strcmp(c->output.parts[i].name, "weights") != 0)
-            continue;
-        for (int64_t j = 0; j < count_of(weights); j++)
-            digest = mix(digest, weights->data[j] != 0);
+        const att_matrix *x = c->output.parts[i].value;
+        for (int64_t j = 0; strcmp(c->output.parts[i].name, part) == 0 && j < count_of(x); j++)
+            digest = mix(digest, x->data[j] != 0);
     }
     return digest;
+}
+
+/* Attention: which weights are zero, those of softmax only where they are masked; and which scores,
+ * if they are a relu or a cosine, which jumps where a vector becomes zero. */
+static uint64_t mix_support(uint64_t digest, const att_computation *c)
+{
+    const att_value *score = att_call_option(c->call, "score");
+    digest = mix_zeros(digest, c, "weights");
+    const char *word = score && score->word ? score->word : "";
+    if (strcmp(word, "concat") != 0 && strcmp(word, "cosine") != 0)
+        return digest;
+    return mix_zeros(mix_zeros(digest, c, "products"), c, "scores");
 }
 
 /* Comparisons, argmax, round: the result itself, which is constant inside of a piece. */

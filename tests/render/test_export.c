@@ -75,8 +75,8 @@ static const struct {
     { "x = 5\nfor x in [1 2]: y = 2 * x\nz = x\n",
       "\nfor x_ in numbers_of(array([[1, 2]])):\n    y = 2 * x_\n", NULL },
     { "W = [1 2]\nL = sum(W .* W)\ngradient L\nV = W - W.grad\n",
-      "\n# left out, NumPy has no automatic differentiation: gradient L\n"
-      "W_grad = array([[2, 4]])  # W.grad: the numbers of the worksheet\nV = W - W_grad\n",
+      "\nW = tracked(array([[1, 2]]))\nL = np.sum(W * W)\ngrad = gradient(L, L=L, W=W)\n"
+      "V = W - grad.W\n",
       "\nW = tracked(array([[1, 2]]))\nL = torch.sum(W * W)\ngrad = gradient(L, L=L, W=W)\n"
       "V = W - grad.W\n" },
     { "given x = [1 2]\nask x * 2 \"twice\"\nhint \"double it\"\n",

@@ -529,6 +529,14 @@ static void a_check_names_the_numbers_at_a_kink(void **state)
     assert_check_says("x = 0.0005\nL = x + round(x, 3)\ngradient L check\n", "1 of them is");
     assert_check_says("x = [0 1]\nL = sum(where(x < 0, x, 3 * x))\ngradient L check\n",
                       "1 of them is");
+    /* The score of the first key is relu(0). */
+    assert_check_says("q = [1 -1]\nk = [0 2; 1 3]\nv = [1; 2]\n"
+                      "a = attention(q, k, v, score = concat, v = [2 2 1 1] .* [1 1 1 0])\n"
+                      "gradient a for q check\n",
+                      "2 of them are at a kink");
+    assert_check_says("q = [0 0]\nk = [0 2; 1 3]\nv = [1; 2]\n"
+                      "a = attention(q, k, v, score = cosine)\ngradient a for q check\n",
+                      "2 of them are at a kink, a tie or a jump");
     /* The third key is at the threshold of sparsemax. */
     assert_check_says("q = [1 0]\nk = [1 0; 1 1; 0 1]\nv = [1; 2; 9]\n"
                       "a = attention(q, k, v, score = dot, normalizer = sparsemax)\n"

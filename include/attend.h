@@ -1481,6 +1481,17 @@ ATT_API att_status att_model_attention_overview(att_attention_map **out, const a
 ATT_API void att_attention_map_free(att_attention_map *map);
 ATT_API const att_map *att_attention_map_get(const att_attention_map *map);
 
+/* A copy of a Transformer of any type with these heads switched off: what each of them adds to the
+ * output projection is zero, whatever it attends to. Everything that takes a model takes the copy,
+ * so that its outputs, scores and maps can be compared with those of `model`. */
+typedef struct att_attention_head {
+    att_attention_block block;
+    int64_t layer, head; /* from 1 */
+} att_attention_head;
+ATT_API att_status att_model_without_heads(att_model **out, const att_model *model,
+                                           const att_attention_head *heads, size_t count,
+                                           att_error *err);
+
 /* The most probable tokens at each step of an output, or of the text of a language model. */
 typedef struct att_alternative_step {
     const char *token;         /* what was chosen here; NULL behind the text of a language model */

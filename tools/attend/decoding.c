@@ -95,6 +95,8 @@ static att_status open_models(decoding *out, const decoding_options *options, co
 {
     *out = (decoding){ .options = options_of(options) };
     att_status status = att_model_load(&out->model, path, err);
+    if (status == ATT_OK && options->without_heads)
+        status = heads_switch_off(&out->model, options->without_heads, err);
     if (status != ATT_OK || !options->ensemble)
         return status;
     status = models_load(&out->ensemble, &out->options.ensemble_count, "--ensemble",

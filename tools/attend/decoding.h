@@ -21,6 +21,7 @@ typedef struct decoding_options {
     double top_p;
     long seed;
     const char *ensemble;
+    const char *without_heads;
     const char *shortlist;
     long shortlist_frequent, shortlist_top;
 } decoding_options;
@@ -83,6 +84,10 @@ extern const char *const length_norm_choices[], *const beam_stop_choices[];
                      .max = 1e15, .model_types = WRITES),                                          \
         DECODING_ROW(TYPE, "ensemble", STRING, ensemble, "MODELS",                                 \
                      "further models of the ensemble, separated by commas", .is_list = true),      \
+        DECODING_ROW(TYPE, "without-heads", STRING, without_heads, "HEADS",                        \
+                     "switch heads of a Transformer off: PART:LAYER:HEAD, separated by commas, "   \
+                     "where PART is encoder, decoder or cross",                                    \
+                     .is_list = true),                                                             \
         DECODING_ROW(TYPE, "shortlist", STRING, shortlist, "FILE",                                 \
                      "choose the next tokens from a lexical shortlist, made by 'attend "           \
                      "shortlist': fast where the target vocabulary is large",                      \
@@ -112,6 +117,9 @@ typedef struct decoding {
 att_status models_load(att_model ***out, size_t *count, const char *option_name, const char *list,
                        att_error *err);
 void models_free(att_model **models, size_t count);
+
+/* Replaces *model by a copy without the heads of a list (the value of --without-heads). */
+att_status heads_switch_off(att_model **model, const char *list, att_error *err);
 
 /* Runs a verb on models of one type. `settings` is the verb's; `input` an operand, or NULL. */
 typedef att_status model_function(const void *settings, const decoding *models, const char *input,

@@ -201,6 +201,7 @@ _attend_value() {
     'run --top-p') ;;
     'run --seed') ;;
     'run --ensemble') _attend_files 'safetensors' ;;
+    'run --without-heads') ;;
     'run --shortlist') _attend_files '' ;;
     'run --shortlist-frequent') ;;
     'run --shortlist-top') ;;
@@ -229,6 +230,7 @@ _attend_value() {
     'eval --top-p') ;;
     'eval --seed') ;;
     'eval --ensemble') _attend_files 'safetensors' ;;
+    'eval --without-heads') ;;
     'eval --shortlist') _attend_files '' ;;
     'eval --shortlist-frequent') ;;
     'eval --shortlist-top') ;;
@@ -251,6 +253,7 @@ _attend_value() {
     'show --top-p') ;;
     'show --seed') ;;
     'show --ensemble') _attend_files 'safetensors' ;;
+    'show --without-heads') ;;
     'show --shortlist') _attend_files '' ;;
     'show --shortlist-frequent') ;;
     'show --shortlist-top') ;;
@@ -372,8 +375,8 @@ _attend_options() {
             --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
             --max-output-length --min-length-ratio --max-length-ratio --sample
             --temperature --top-k --top-p --seed
-            --ensemble --shortlist --shortlist-frequent --shortlist-top
-            --max-input-length --input-overflow --batch-size'
+            --ensemble --without-heads --shortlist --shortlist-frequent
+            --shortlist-top --max-input-length --input-overflow --batch-size'
         ;;
     eval)
         _attend_words '--help --json --hyp --ref
@@ -382,8 +385,8 @@ _attend_options() {
             --beam-stop --length-norm --length-penalty --coverage-penalty
             --no-repeat-ngram --min-output-length --max-output-length --min-length-ratio
             --max-length-ratio --sample --temperature --top-k
-            --top-p --seed --ensemble --shortlist
-            --shortlist-frequent --shortlist-top --max-input-length'
+            --top-p --seed --ensemble --without-heads
+            --shortlist --shortlist-frequent --shortlist-top --max-input-length'
         ;;
     score)
         _attend_words '--help --json --max-input-length --ensemble'
@@ -393,14 +396,14 @@ _attend_options() {
             --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
             --min-output-length --max-output-length --min-length-ratio --max-length-ratio
             --sample --temperature --top-k --top-p
-            --seed --ensemble --shortlist --shortlist-frequent
-            --shortlist-top --part --layer --head
-            --heads --overview --arcs --alternatives
-            --beam-tree --cell --signal --gradients
-            --compare --json --svg --png
-            --pdf --scale --html --digits
-            --color --ascii --quiet --image-index
-            --image-encoder --features --recorded-data'
+            --seed --ensemble --without-heads --shortlist
+            --shortlist-frequent --shortlist-top --part --layer
+            --head --heads --overview --arcs
+            --alternatives --beam-tree --cell --signal
+            --gradients --compare --json --svg
+            --png --pdf --scale --html
+            --digits --color --ascii --quiet
+            --image-index --image-encoder --features --recorded-data'
         ;;
     cells)
         _attend_words '--help --text --html --json

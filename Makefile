@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all web web-single web-serve demo test test-long wheel coverage fuzz fuzz-long install format clean help
+.PHONY: all web web-single web-serve demo test test-long test-cross wheel coverage fuzz fuzz-long install format clean help
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
@@ -25,6 +25,10 @@ test: ## build and run every test, also under the sanitizers
 test-long: ## run what takes too long for `make test`; PARTS="bits …" for some of it
 	@scripts/setup build test
 	@scripts/test-long $(PARTS)
+
+test-cross: ## build for other machines and musl, and compare digests; MACHINES="aarch64 musl" for some
+	@scripts/setup build test
+	@scripts/test-cross $(MACHINES)
 
 coverage: ## lines and branches that the tests run: text, and HTML in build-coverage/report
 	@scripts/setup build test coverage
@@ -61,7 +65,7 @@ format: ## format the C sources
 	@find include src tools tests bench python \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
 
 clean: ## remove everything that was built
-	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-fuzz build-coverage build-wheel dist demo-out
+	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-cross build-fuzz build-coverage build-wheel dist demo-out
 
 help: ## list these
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

@@ -118,6 +118,8 @@ MODEL_NAMES = {
 # those in Python are called with --help, the text of others is searched.
 SHORTER = [
     (r'(make test-long PARTS="?([a-z0-9_ ]+)"?)', r"\1 -n && for part in \2; do test -x tests/long/$part || exit 1; done"),
+    (r'(make test-cross MACHINES="?([a-z0-9 ]+)"?)',
+     r"\1 -n && for name in \2; do grep -q '^ *.'$name' ' scripts/test-cross || exit 1; done"),
     (r"(sudo )?make\b(.*)", r"make -n \2"),
     (r"ctest --test-dir build-test", "ctest -N --test-dir build-test"),
     (r"(MODELS=\d )?bench/folds (\S+) 5", r"\1bench/folds \2 2"),

@@ -160,8 +160,8 @@ ATT_API att_status att_allocator_set(const att_allocator *allocator, att_error *
 ATT_API void att_threads_set(int count);
 ATT_API int att_threads_get(void);
 
-/* The instruction set in use: "scalar", "avx2" or "avx512". ATTEND_CPU selects one that the machine
- * has; the check reports a value of ATTEND_CPU or ATTEND_THREADS that the library has to ignore. */
+/* The instruction set in use: "scalar", "avx2", "avx512" or "neon". ATTEND_CPU selects one the
+ * machine has; the check reports a value of ATTEND_CPU or ATTEND_THREADS that will be ignored. */
 ATT_API const char *att_cpu_name(void);
 ATT_API att_status att_cpu_check(att_error *err);
 

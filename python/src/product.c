@@ -162,10 +162,11 @@ static const char threads_doc[] =
     ">>> attend.threads(before) == before\n"
     "True\n";
 
-static const char cpu_name_doc[] = "cpu_name()\n--\n\n"
-                                   "The instruction set in use.\n\n"
-                                   ">>> attend.cpu_name() in (\"scalar\", \"avx2\", \"avx512\")\n"
-                                   "True\n";
+static const char cpu_name_doc[] =
+    "cpu_name()\n--\n\n"
+    "The instruction set in use.\n\n"
+    ">>> attend.cpu_name() in (\"scalar\", \"avx2\", \"avx512\", \"neon\")\n"
+    "True\n";
 
 PyMethodDef core_product_methods[] = {
     { "matmul", CORE_FAST(matmul), METH_FASTCALL | METH_KEYWORDS, NULL },

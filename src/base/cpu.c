@@ -31,10 +31,17 @@ enum {
 };
 static const uint32_t LEAF7_EBX_AVX512VL = UINT32_C(1) << 31;
 
-static const char *const names[] = {
-    [ATT_CPU_SCALAR] = "scalar",
-    [ATT_CPU_AVX2] = "avx2",
-    [ATT_CPU_AVX512] = "avx512",
+#define SET(cpu) (1U << (cpu))
+
+/* The sets that a machine has whose best is this one. */
+static const struct instruction_set {
+    const char *name;
+    unsigned includes;
+} sets[ATT_CPU_COUNT] = {
+    [ATT_CPU_SCALAR] = { "scalar", SET(ATT_CPU_SCALAR) },
+    [ATT_CPU_AVX2] = { "avx2", SET(ATT_CPU_SCALAR) | SET(ATT_CPU_AVX2) },
+    [ATT_CPU_AVX512] = { "avx512", SET(ATT_CPU_SCALAR) | SET(ATT_CPU_AVX2) | SET(ATT_CPU_AVX512) },
+    [ATT_CPU_NEON] = { "neon", SET(ATT_CPU_SCALAR) | SET(ATT_CPU_NEON) },
 };
 
 static bool has_all(uint64_t bits, uint64_t wanted)
@@ -103,7 +110,11 @@ static void read_model(char out[ATT_CPU_MODEL_SIZE])
 #else
 static att_cpu detect(void)
 {
+#ifdef __aarch64__ /* NEON is a part of the architecture */
+    return ATT_CPU_NEON;
+#else
     return ATT_CPU_SCALAR;
+#endif
 }
 
 static bool detect_sha(void)
@@ -144,6 +155,11 @@ att_cpu att_cpu_best(void)
     return (att_cpu)(known - 1);
 }
 
+bool att_cpu_has(att_cpu cpu)
+{
+    return sets[att_cpu_best()].includes & SET(cpu);
+}
+
 bool att_cpu_has_sha(void)
 {
     int known = atomic_load_explicit(&sha_known, memory_order_relaxed);
@@ -159,18 +175,18 @@ att_status att_cpu_parse(att_cpu *out, const char *requested, att_cpu best, att_
     *out = best;
     if (!requested || !*requested)
         return ATT_OK;
-    const char *const *found = NULL;
-    for (size_t i = 0; i < ATT_COUNT(names) && !found; i++)
-        if (strcmp(requested, names[i]) == 0)
-            found = &names[i];
+    const struct instruction_set *found = NULL;
+    for (size_t i = 0; i < ATT_COUNT(sets) && !found; i++)
+        if (strcmp(requested, sets[i].name) == 0)
+            found = &sets[i];
     if (!found)
         return att_fail(err, ATT_BAD_INPUT, "ATTEND_CPU",
-                        "expected scalar, avx2 or avx512, found '%s'", requested);
-    att_cpu wanted = (att_cpu)(found - names);
-    if (wanted > best)
+                        "expected scalar, avx2, avx512 or neon, found '%s'", requested);
+    att_cpu wanted = (att_cpu)(found - sets);
+    if (!(sets[best].includes & SET(wanted)))
         return att_fail(err, ATT_BAD_INPUT, "ATTEND_CPU",
                         "this machine does not support %s; the best it supports is %s", requested,
-                        names[best]);
+                        sets[best].name);
     *out = wanted;
     return ATT_OK;
 }
@@ -189,7 +205,7 @@ att_cpu att_cpu_get(void)
 
 bool att_cpu_set(att_cpu cpu)
 {
-    if (cpu > att_cpu_best())
+    if (!att_cpu_has(cpu))
         return false;
     atomic_store_explicit(&in_use, (int)cpu + 1, memory_order_relaxed);
     return true;
@@ -197,7 +213,7 @@ bool att_cpu_set(att_cpu cpu)
 
 const char *att_cpu_name(void)
 {
-    return names[att_cpu_get()];
+    return sets[att_cpu_get()].name;
 }
 
 att_status att_cpu_check(att_error *err)

@@ -5,15 +5,27 @@
 
 #include "attend.h"
 
-/* Each instruction set includes those before it. */
+/* A later instruction set is faster. Those of one machine include those before them; AVX and NEON
+ * are never on the same machine. */
 typedef enum att_cpu {
     ATT_CPU_SCALAR, /* plain C */
     ATT_CPU_AVX2,   /* AVX2 and FMA */
     ATT_CPU_AVX512, /* AVX-512 F, BW, DQ and VL */
+    ATT_CPU_NEON,   /* of 64-bit ARM */
+    ATT_CPU_COUNT
 } att_cpu;
 
 /* The best instruction set of this machine. */
 att_cpu att_cpu_best(void);
+
+/* Whether this machine supports an instruction set. */
+bool att_cpu_has(att_cpu cpu);
+
+/* Runs the following statement for each instruction set of this machine, `cpu` an int. */
+#define ATT_FOR_EACH_CPU(cpu)                                                                      \
+    for (int cpu = ATT_CPU_SCALAR; cpu < ATT_CPU_COUNT; cpu++)                                     \
+        if (!att_cpu_has((att_cpu)cpu)) {                                                          \
+        } else
 
 /* The instruction set in use: the best, unless ATTEND_CPU or att_cpu_set() chose another. */
 att_cpu att_cpu_get(void);

@@ -86,7 +86,7 @@ double att_bench_seconds(const att_bench_options *options)
 
 const char *att_bench_cpu(size_t index)
 {
-    for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++) {
+    ATT_FOR_EACH_CPU (cpu) {
         const att_kernels *kernels = att_kernels_for((att_cpu)cpu);
         if (kernels && index-- == 0)
             return kernels->name;

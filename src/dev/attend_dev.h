@@ -51,7 +51,7 @@ size_t att_bench_count(void);
 void att_bench_get(att_bench *out, size_t index);
 
 typedef struct att_bench_options {
-    const char *cpu; /* "scalar", "avx2" or "avx512"; NULL: the instruction set in use */
+    const char *cpu; /* "scalar", "avx2", "avx512" or "neon"; NULL: the instruction set in use */
     int threads;     /* 0: the number in use */
     double seconds;  /* time to measure for; 0: 0.1. At least one call is made */
 } att_bench_options;

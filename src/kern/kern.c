@@ -10,6 +10,9 @@ DECLARE_KERNELS(avx2)
 #ifdef ATT_HAVE_AVX512
 DECLARE_KERNELS(avx512)
 #endif
+#ifdef ATT_HAVE_NEON
+DECLARE_KERNELS(neon)
+#endif
 
 static const att_kernels *const kernel_tables[] = {
     [ATT_CPU_SCALAR] = &att_kernels_scalar,
@@ -19,13 +22,16 @@ static const att_kernels *const kernel_tables[] = {
 #ifdef ATT_HAVE_AVX512
     [ATT_CPU_AVX512] = &att_kernels_avx512,
 #endif
+#ifdef ATT_HAVE_NEON
+    [ATT_CPU_NEON] = &att_kernels_neon,
+#endif
 };
 enum { KERNEL_TABLE_COUNT = sizeof kernel_tables / sizeof *kernel_tables };
 
 const att_kernels *att_kernels_for(att_cpu cpu)
 {
     size_t set = cpu;
-    return cpu <= att_cpu_best() && set < KERNEL_TABLE_COUNT ? kernel_tables[set] : NULL;
+    return att_cpu_has(cpu) && set < KERNEL_TABLE_COUNT ? kernel_tables[set] : NULL;
 }
 
 const att_kernels *att_kernels_get(void)

@@ -30,5 +30,7 @@ attend_kernel_set(scalar ${kern_scalar_sources})
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   attend_vector_set(avx2 -mavx2 -mfma)
   attend_vector_set(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  attend_vector_set(neon) # part of every aarch64 processor
 endif()
 include(src/kern/int8/int8.cmake)

@@ -70,7 +70,7 @@ static inline void promise_same_grad_bits(choice c, size_t count)
     results_new(&forward, &b.s, ATT_F32, false);
     ASSERT_OK(att_attention_forward(&b.s.options, &b.s.in, &forward.out, NULL, err));
     uint64_t plain = backward_hash(&b, &forward, ATT_CPU_SCALAR, 1, NULL);
-    for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++)
+    ATT_FOR_EACH_CPU (cpu)
         for (size_t t = c.seed; t < c.seed + count; t += THIN) {
             int threads = thread_numbers[t % COUNT(thread_numbers)];
             const results *before = t % 2 ? &forward : NULL;

@@ -53,7 +53,7 @@ static inline void promise_same_bits(choice c, size_t count)
     scene s;
     scene_new(&s, c);
     uint64_t plain = forward_hash(&s, ATT_CPU_SCALAR, 1, NULL);
-    for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++)
+    ATT_FOR_EACH_CPU (cpu)
         for (size_t t = c.seed; t < c.seed + count; t += THIN) {
             int threads = thread_numbers[t % COUNT(thread_numbers)];
             if (forward_hash(&s, (att_cpu)cpu, threads, NULL) != plain)

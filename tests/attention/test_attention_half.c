@@ -73,7 +73,7 @@ static void check_twins(choice c, unsigned which)
     for (size_t d = 0; d < COUNT(halves); d++) {
         twins t;
         twins_new(&t, c, halves[d], which);
-        for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++) {
+        ATT_FOR_EACH_CPU (cpu) {
             assert_true(att_cpu_set((att_cpu)cpu));
             att_threads_set(1 + (int)(c.seed % 2));
             if (hash_of(&t.wide) != hash_of(&t.narrow))

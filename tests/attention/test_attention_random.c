@@ -310,8 +310,9 @@ static void try_seed(uint64_t seed)
     uint64_t forward = 0, backward = 0;
     for (int n = 0; n < 6; n++) {
         run options = { .lent = n % 2 == 0, .forward = n % 3 == 0 };
-        options.cpu =
-            n == 0 ? ATT_CPU_SCALAR : (att_cpu)((seed + (uint64_t)n) % (att_cpu_best() + 1));
+        options.cpu = (att_cpu)((seed + (uint64_t)n) % (att_cpu_best() + 1));
+        if (n == 0 || !att_cpu_has(options.cpu))
+            options.cpu = ATT_CPU_SCALAR;
         options.threads = n == 0 ? 1 : threads[(seed / 3 + (uint64_t)n) % COUNT(threads)];
         assert_true(att_cpu_set(options.cpu));
         att_threads_set(options.threads);

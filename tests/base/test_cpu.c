@@ -80,6 +80,8 @@ static void detection_agrees_with_the_compiler(void **state)
     assert_int_equal(att_cpu_best(), avx512 ? ATT_CPU_AVX512
                                      : avx2 ? ATT_CPU_AVX2
                                             : ATT_CPU_SCALAR);
+#elif defined(__aarch64__)
+    assert_int_equal(att_cpu_best(), ATT_CPU_NEON);
 #else
     assert_int_equal(att_cpu_best(), ATT_CPU_SCALAR);
 #endif
@@ -113,7 +115,25 @@ static void an_unsupported_instruction_set_leaves_the_best_and_is_reported(void 
                         "this machine does not support avx512; the best it supports is avx2");
     assert_int_equal(att_cpu_parse(&got, "AVX", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
     assert_int_equal(got, ATT_CPU_AVX2);
-    assert_string_equal(err.message, "expected scalar, avx2 or avx512, found 'AVX'");
+    assert_string_equal(err.message, "expected scalar, avx2, avx512 or neon, found 'AVX'");
+}
+
+static void no_machine_has_both_avx_and_neon(void **state)
+{
+    (void)state;
+    att_cpu got;
+    att_error err = { 0 };
+    assert_int_equal(att_cpu_parse(&got, "neon", ATT_CPU_NEON, NULL), ATT_OK);
+    assert_int_equal(got, ATT_CPU_NEON);
+    assert_int_equal(att_cpu_parse(&got, "scalar", ATT_CPU_NEON, NULL), ATT_OK);
+    assert_int_equal(got, ATT_CPU_SCALAR);
+    assert_int_equal(att_cpu_parse(&got, "avx2", ATT_CPU_NEON, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message,
+                        "this machine does not support avx2; the best it supports is neon");
+    assert_int_equal(att_cpu_parse(&got, "neon", ATT_CPU_AVX512, &err), ATT_BAD_INPUT);
+    assert_int_equal(got, ATT_CPU_AVX512);
+    assert_false(att_cpu_has(ATT_CPU_AVX2) && att_cpu_has(ATT_CPU_NEON));
+    assert_true(att_cpu_has(ATT_CPU_SCALAR) && att_cpu_has(att_cpu_best()));
 }
 
 static void the_environment_is_checked_as_a_whole(void **state)
@@ -141,10 +161,10 @@ static void the_environment_is_checked_as_a_whole(void **state)
 static void the_instruction_set_in_use_has_a_name_and_can_be_changed(void **state)
 {
     (void)state;
-    static const char *const names[] = { "scalar", "avx2", "avx512" };
-    for (int i = ATT_CPU_SCALAR; i <= ATT_CPU_AVX512; i++) {
+    static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+    for (int i = ATT_CPU_SCALAR; i < ATT_CPU_COUNT; i++) {
         att_cpu before = att_cpu_get();
-        bool possible = (att_cpu)i <= att_cpu_best();
+        bool possible = att_cpu_has((att_cpu)i);
         assert_int_equal(att_cpu_set((att_cpu)i), possible);
         assert_int_equal(att_cpu_get(), possible ? (att_cpu)i : before);
         assert_string_equal(att_cpu_name(), names[att_cpu_get()]);
@@ -162,6 +182,7 @@ int main(void)
         cmocka_unit_test(detection_agrees_with_the_compiler),
         cmocka_unit_test(a_supported_instruction_set_is_used),
         cmocka_unit_test(an_unsupported_instruction_set_leaves_the_best_and_is_reported),
+        cmocka_unit_test(no_machine_has_both_avx_and_neon),
         cmocka_unit_test(the_environment_is_checked_as_a_whole),
         cmocka_unit_test(the_instruction_set_in_use_has_a_name_and_can_be_changed),
     };

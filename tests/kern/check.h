@@ -18,7 +18,7 @@
 
 /* Runs the following statement with `kernels` set to the table of each instruction set in turn. */
 #define FOR_EACH_SET(kernels)                                                                      \
-    for (int cpu_ = ATT_CPU_SCALAR; cpu_ <= ATT_CPU_AVX512; cpu_++)                                \
+    for (int cpu_ = ATT_CPU_SCALAR; cpu_ < ATT_CPU_COUNT; cpu_++)                                  \
         for (const att_kernels *kernels = att_kernels_for((att_cpu)cpu_); kernels; kernels = NULL)
 
 /* A row with some random contents. */

@@ -186,7 +186,7 @@ static void bits_do_not_depend_on_threads_and_instruction_sets(void **state)
         assert_true(att_cpu_set(ATT_CPU_SCALAR));
         scene first = scene_new(shapes[i]);
         run(&first);
-        for (int set = ATT_CPU_SCALAR; set <= ATT_CPU_AVX512; set++)
+        for (int set = ATT_CPU_SCALAR; set < ATT_CPU_COUNT; set++)
             for (int count = 1; count <= 9; count += 4) {
                 if (!att_cpu_set((att_cpu)set))
                     continue;

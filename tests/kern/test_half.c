@@ -57,7 +57,7 @@ static void every_instruction_set_widens_alike(void **state)
     static float found[65536];
     for (uint32_t n = 0; n < 65536; n++)
         bits[n] = (uint16_t)n;
-    for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++) {
+    ATT_FOR_EACH_CPU (cpu) {
         const att_kernels *kernels = att_kernels_for((att_cpu)cpu);
         att_kern_from_half *widen[] = { kernels->float16_to_float32, kernels->bfloat16_to_float32 };
         for (size_t f = 0; f < ATT_COUNT(formats); f++) {

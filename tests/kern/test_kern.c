@@ -31,7 +31,7 @@ static uint64_t run_hash(const struct run *run, const att_kernels *kernels, scen
 static void compare_sets(const struct run *run, scene s)
 {
     uint64_t plain = run_hash(run, att_kernels_for(ATT_CPU_SCALAR), s);
-    for (int cpu = ATT_CPU_AVX2; cpu <= ATT_CPU_AVX512; cpu++) {
+    for (int cpu = ATT_CPU_AVX2; cpu < ATT_CPU_COUNT; cpu++) {
         const att_kernels *kernels = att_kernels_for((att_cpu)cpu);
         if (kernels && run_hash(run, kernels, s) != plain)
             fail_msg("%s on %s differs from ref: n = %zu, seed = %u, values %d", run->name,
@@ -84,7 +84,7 @@ static void the_set_in_use_is_the_one_chosen(void **state)
 {
     (void)state;
     att_cpu before = att_cpu_get();
-    for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++) {
+    ATT_FOR_EACH_CPU (cpu) {
         assert_true(att_cpu_set((att_cpu)cpu));
         if (att_kernels_for((att_cpu)cpu))
             assert_ptr_equal(att_kernels_get(), att_kernels_for((att_cpu)cpu));
@@ -95,7 +95,7 @@ static void the_set_in_use_is_the_one_chosen(void **state)
 static void every_kernel_of_every_set_is_there(void **state)
 {
     (void)state;
-    for (int cpu = ATT_CPU_SCALAR; cpu <= ATT_CPU_AVX512; cpu++) {
+    for (int cpu = ATT_CPU_SCALAR; cpu < ATT_CPU_COUNT; cpu++) {
         const att_kernels *kernels = att_kernels_for((att_cpu)cpu);
         if (!kernels)
             continue;

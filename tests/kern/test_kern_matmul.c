@@ -162,7 +162,7 @@ static void products_are_near_the_truth_in_every_layout(void **state)
 {
     (void)state;
     att_cpu before = att_cpu_get();
-    for (int cpu = 0; cpu <= (int)att_cpu_best(); cpu++) {
+    ATT_FOR_EACH_CPU (cpu) {
         att_cpu_set((att_cpu)cpu);
         for (size_t i = 0; i < SHAPES; i += SHAPE_STEP)
             for (int layout = 0; layout < 4; layout++)
@@ -206,7 +206,7 @@ static void check_same_bits(shape s, int fixed)
     run(&first);
     static const int threads[] = { 1, 2, 3, 8 };
     static const int layouts[] = { 0, A_TRANSPOSED, B_TRANSPOSED, A_TRANSPOSED | B_TRANSPOSED };
-    for (int cpu = 0; cpu <= (int)att_cpu_best(); cpu++)
+    ATT_FOR_EACH_CPU (cpu)
         for (size_t t = 0; t < 4; t++)
             for (size_t l = 0; l < 4; l++)
                 for (int packed = 0; packed <= (s.batch == 1 ? PACKED : 0); packed += PACKED) {

@@ -243,8 +243,7 @@ static void training_gives_the_same_bits_on_every_instruction_set_and_number_of_
     EACH_VARIANT(row)
     {
         uint64_t wanted = hash_of_run(row);
-        att_cpu best = att_cpu_best();
-        for (int cpu = 0; cpu <= (int)best; cpu++)
+        ATT_FOR_EACH_CPU (cpu)
             for (int threads = 1; threads <= 3; threads += 2) {
                 assert_true(att_cpu_set((att_cpu)cpu));
                 att_threads_set(threads);

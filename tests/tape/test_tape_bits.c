@@ -222,7 +222,7 @@ static void a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set(
 {
     (void)state;
     static const int threads[] = { 1, 2, 3, 8 };
-    static const att_cpu sets[] = { ATT_CPU_SCALAR, ATT_CPU_AVX2, ATT_CPU_AVX512 };
+    static const att_cpu sets[] = { ATT_CPU_SCALAR, ATT_CPU_AVX2, ATT_CPU_AVX512, ATT_CPU_NEON };
     att_cpu before = att_cpu_get();
     uint64_t first = 0;
     int runs = 0;

@@ -209,7 +209,7 @@ static void try_seed(uint64_t seed)
     dice d = { .seed = seed };
     product p;
     product_draw(&p, &d);
-    for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++) {
+    ATT_FOR_EACH_CPU (cpu) {
         att_packed_matrix *packed = NULL;
         assert_true(att_cpu_set((att_cpu)cpu));
         att_threads_set(threads[(seed + (uint64_t)cpu) % 4]);

@@ -37,7 +37,7 @@ const char bench_details[] =
 
 const option bench_options[] = {
     ROW("cpu", STRING, cpu, "SETS",
-        "instruction sets: scalar,avx2,avx512 or all (default: the best available)"),
+        "instruction sets: scalar,avx2,avx512,neon or all (default: the best available)"),
     ROW("threads", STRING, threads, "LIST", "thread counts, for example 1,2 (default: 1 and all)"),
     ROW("time", REAL, seconds, "S", "seconds per benchmark (default 0.15)", .min = 0.001,
         .max = 1000),

@@ -12,6 +12,11 @@ att_cpu att_cpu_best(void)
     return ATT_CPU_SCALAR;
 }
 
+bool att_cpu_has(att_cpu cpu)
+{
+    return cpu == ATT_CPU_SCALAR;
+}
+
 att_cpu att_cpu_get(void)
 {
     return ATT_CPU_SCALAR;

@@ -12,16 +12,21 @@
  *   v_fma(a, b, c)  v_fnma(a, b, c)           a*b + c and -(a*b) + c, rounded once
  *   v_max(a, b)  v_min(a, b)                  b where they are equal or either is NaN
  *   v_abs(a)  v_copysign(a, sign)
- *   v_scale2(p, n)                            p * 2^n, rounded once; integer n, |n| <= 252; NaN
- * stays v_less(a, b)  v_equal(a, b)               masks, false for NaN v_select(m, a, b) a where m,
- * else b m_first(n)                                true in lanes 0 to n - 1, n <= 16 m_bits(b)
- * m_to_bits(m)                   lane i is true where bit i is set; and back i_set  i_load  i_add
- * i_sub  i_and  i_xor  i_mul_low  i_mul_high i_shift_left(a, k)  i_shift_right(a, k)   k constant;
- * shifts in zeros i_shift_right_signed(a, k)                shifts in the sign i_below(a, b) a
- * mask: a < b, unsigned i_bits(v)  v_bits(i)                      the same bits v_from_int(i) the
- * signed value v_transpose_fours(w)                      of w[0..3], the 4x4 in lanes 4q to 4q + 3,
- * each q v_transpose(row)                          of row[0..15], the whole 16x16 v_first(a) lane 0
- *   v_sum(a)  v_largest(a)                    by the fixed tree: i with i + 8, then + 4, + 2, + 1
+ *   v_scale2(p, n)                            p * 2^n, rounded once; integer n, |n| <= 252
+ *   v_less(a, b)  v_equal(a, b)               masks, false for NaN
+ *   v_select(m, a, b)                         a where m, else b
+ *   m_first_lanes(n)                          true in lanes 0 to n - 1, n <= 16
+ *   m_bits(b)  m_to_bits(m)                   lane i is true where bit i is set; and back
+ *   i_set  i_load  i_add  i_sub  i_and  i_xor  i_mul_low  i_mul_high
+ *   i_shift_left(a, k)  i_shift_right(a, k)   k constant; shifts in zeros
+ *   i_shift_right_signed(a, k)                shifts in the sign
+ *   i_less_unsigned(a, b)                     a mask: a < b
+ *   i_bits(v)  v_bits(i)                      the same bits
+ *   v_from_int(i)                             the signed value
+ *   v_transpose_fours(w)                      of w[0..3], the 4x4 in lanes 4q to 4q + 3, each q
+ *   v_transpose(row)                          of row[0..15], the whole 16x16
+ *   v_first(a)                                lane 0
+ *   v_reduce_sum(a)  v_reduce_max(a)          by the fixed tree: i with i + 8, then + 4, + 2, + 1
  *   TILE_ROWS, TILE_SUMS                      of matmul tiles: max rows, max vectors
  *
  * and of half a vector, `vec_half`:

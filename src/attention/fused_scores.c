@@ -9,7 +9,7 @@
 
 /* Keys per call of tile_scores between prefetches: a multiple of the strip height of every
  * instruction set. */
-enum { PREFETCH_STEP_KEYS = 48 };
+enum { PREFETCH_STEP_KEYS = 24 };
 
 #define LOG2E_FLOAT ((float)M_LOG2E)
 

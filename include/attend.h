@@ -1264,6 +1264,9 @@ typedef struct att_eval_options {
     bool recorded_data; /* open files that only the model names; otherwise they are ATT_BAD_INPUT,
                            since a model's file may come from anybody and name any file */
     int64_t max_input_length; /* as in att_generate_options; a longer source is ATT_BAD_INPUT */
+    struct att_transport *transport; /* processes that share the evaluation (section 13): all make
+                                        the call, and all get the result that one alone would get;
+                                        NULL: one process */
 } att_eval_options;
 /* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
  * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */
@@ -1675,6 +1678,11 @@ typedef att_status att_transport_plugin(att_transport *out, const char *version,
  * before anything else; close it when no run uses it any more. */
 ATT_API att_status att_transport_open(att_transport **out, att_error *err);
 ATT_API void att_transport_close(att_transport *transport);
+
+/* Ends a part of the caller's own work that may have failed in some processes: `status` and *err of
+ * the first that failed, in all; the message names its host unless it is process 0. All processes
+ * make the call. A NULL transport: returns `status`. */
+ATT_API att_status att_transport_agree(att_transport *transport, att_status status, att_error *err);
 
 /* A training run: dataset, model, optimizer and how far the run is. */
 typedef struct att_training att_training;

@@ -5,10 +5,12 @@
 
 #include <mpi.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 __attribute__((visibility("default"))) att_transport_plugin attend_transport;
 
@@ -144,9 +146,15 @@ static att_status wait_all(void *context, int64_t *requests, size_t count, doubl
     }
 }
 
+/* On a host that the launcher cannot reach any more, MPI_Abort waits for ever: an alarm ends the
+ * process then. */
+enum { ABORT_SECONDS = 10 };
+
 static void end_all(void *context, int exit_code)
 {
     (void)context;
+    signal(SIGALRM, SIG_DFL);
+    alarm(ABORT_SECONDS);
     MPI_Abort(MPI_COMM_WORLD, exit_code);
 }
 

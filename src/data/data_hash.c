@@ -63,6 +63,12 @@ int64_t att_data_hash(const att_data *data)
     return (int64_t)hash;
 }
 
+int64_t att_corpus_hash(const att_corpus *corpus)
+{
+    return corpus->stored ? corpus->stored->data_hash
+                          : (int64_t)hash_corpus(ATT_FNV1A_START, corpus);
+}
+
 /* ---- in a file */
 
 enum { PIECE = 1 << 16 };

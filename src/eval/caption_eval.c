@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/minmax.h"
 #include "decode/image_batches.h"
+#include "eval/shared_results.h"
 
 #include <string.h>
 
@@ -98,6 +99,7 @@ typedef struct caption_evaluation {
     att_token_metrics *metrics;
     att_token_metrics *per_image; /* [count], or NULL */
     att_image_batches image_batches;
+    att_shared_results shared; /* of several processes; all-zero: one */
 } caption_evaluation;
 
 /* The counts of a hypothesis against the caption with the fewest edits. */
@@ -117,21 +119,31 @@ static att_status nearest_caption(const caption_evaluation *a, int64_t index, co
     return ATT_OK;
 }
 
-static att_status keep_text(const caption_evaluation *a, int64_t index, const int32_t *ids,
-                            size_t count, att_error *err)
+/* The counts of an image and its caption, NULL where no texts are wanted. */
+static att_status keep_output(const caption_evaluation *a, int64_t index,
+                              const att_token_metrics *counts, const char *text, att_error *err)
 {
     att_output_texts *texts = a->options->output_texts;
-    att_string text = { 0 };
-    att_status status = att_vocab_decode(a->model->target_vocab, &text, ids, count);
-    if (status == ATT_OK)
-        texts->lines[index] =
-            att_arena_strndup(&texts->arena, text.length > 0 ? text.data : "", text.length);
-    att_string_free(&text);
-    return status == ATT_OK && texts->lines[index] ? ATT_OK : att_fail_memory(err);
+    att_token_metrics_merge(a->metrics, counts);
+    if (a->per_image)
+        att_token_metrics_merge(&a->per_image[index], counts);
+    if (!text)
+        return ATT_OK;
+    texts->lines[index] = att_arena_strndup(&texts->arena, text, strlen(text));
+    return texts->lines[index] ? ATT_OK : att_fail_memory(err);
 }
 
-static att_status record_output(const caption_evaluation *a, int64_t row, int64_t index,
-                                att_error *err)
+/* Keeps an output, or puts it for all processes. */
+static att_status pass_output(caption_evaluation *a, int64_t index, const att_token_metrics *counts,
+                              const char *text, att_error *err)
+{
+    if (!a->shared.group)
+        return keep_output(a, index, counts, text, err);
+    ATT_TRY(att_shared_results_put(&a->shared, counts, sizeof *counts, err));
+    return text ? att_shared_results_put_text(&a->shared, text, err) : ATT_OK;
+}
+
+static att_status record_output(caption_evaluation *a, int64_t row, int64_t index, att_error *err)
 {
     int64_t found;
     const att_hypothesis *hypothesis =
@@ -141,10 +153,14 @@ static att_status record_output(const caption_evaluation *a, int64_t row, int64_
     att_token_metrics one = { 0 };
     ATT_TRY(nearest_caption(a, index, hypothesis->ids, count, &one, err));
     one.truncated = hypothesis->truncated;
-    att_token_metrics_merge(a->metrics, &one);
-    if (a->per_image)
-        att_token_metrics_merge(&a->per_image[index], &one);
-    return a->options->output_texts ? keep_text(a, index, hypothesis->ids, count, err) : ATT_OK;
+    if (!a->options->output_texts)
+        return pass_output(a, index, &one, NULL, err);
+    att_string text = { 0 };
+    att_status status = att_vocab_decode(a->model->target_vocab, &text, hypothesis->ids, count);
+    status = status == ATT_OK ? pass_output(a, index, &one, text.length > 0 ? text.data : "", err)
+                              : att_fail_memory(err);
+    att_string_free(&text);
+    return status;
 }
 
 /* Adds the counts of the captions of each image. */
@@ -175,10 +191,19 @@ static att_status error_at_caption(att_status status, const caption_evaluation *
     return status;
 }
 
+/* Whether this process evaluates the batch of images from `at` on. */
+static bool is_own(const caption_evaluation *a, int64_t at)
+{
+    const att_group *group = a->shared.group;
+    return !group || att_shared_owner(group, at / ATT_IMAGE_BATCH_SIZE) == group->rank;
+}
+
 static att_status caption_all(caption_evaluation *a, att_error *err)
 {
     const image_captions *all = &a->images;
     for (int64_t at = 0; at < all->count; at += ATT_IMAGE_BATCH_SIZE) {
+        if (!is_own(a, at))
+            continue;
         int64_t rows = att_min_i64(all->count - at, ATT_IMAGE_BATCH_SIZE);
         ATT_TRY(error_at_caption(
             att_image_batches_run(&a->image_batches, all->image + at, rows, NULL, NULL, err), a,
@@ -189,6 +214,30 @@ static att_status caption_all(caption_evaluation *a, att_error *err)
             return ATT_OK;
     }
     return ATT_OK;
+}
+
+/* Keeps the outputs of all processes in the order of the images; those that a stopped process did
+ * not generate are left out. */
+static att_status keep_all(caption_evaluation *a, att_error *err)
+{
+    att_shared_results *shared = &a->shared;
+    for (int64_t index = 0; index < a->images.count; index++) {
+        int owner = att_shared_owner(shared->group, index / ATT_IMAGE_BATCH_SIZE);
+        att_token_metrics counts;
+        if (!att_shared_results_get(shared, owner, &counts, sizeof counts))
+            continue;
+        const char *text =
+            a->options->output_texts ? att_shared_results_get_text(shared, owner) : NULL;
+        ATT_TRY(keep_output(a, index, &counts, text, err));
+    }
+    return ATT_OK;
+}
+
+static att_status caption_shared(caption_evaluation *a, att_error *err)
+{
+    ATT_TRY(att_shared_results_new(&a->shared, a->options->group, err));
+    ATT_TRY(att_shared_results_gather(&a->shared, caption_all(a, err), err));
+    return keep_all(a, err);
 }
 
 att_status att_caption_eval_outputs(att_token_metrics *metrics, const att_model *model,
@@ -204,9 +253,11 @@ att_status att_caption_eval_outputs(att_token_metrics *metrics, const att_model 
     if (status == ATT_OK)
         status = sum_per_image(&a, err);
     if (status == ATT_OK)
-        status = caption_all(&a, err);
+        status =
+            att_group_is_shared(options->group) ? caption_shared(&a, err) : caption_all(&a, err);
     if (status == ATT_OK && a.per_image)
         memcpy(options->per_pair, a.per_image, (size_t)a.images.count * sizeof *a.per_image);
+    att_shared_results_free(&a.shared);
     att_free(a.per_image);
     att_image_batches_close(&a.image_batches);
     image_captions_free(&a.images);

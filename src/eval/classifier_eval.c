@@ -81,7 +81,7 @@ static att_status compute_metrics(classifier_eval *out, const att_label_predicti
     return ATT_OK;
 }
 
-static att_status run_eval(classifier_eval *out, const att_model *model, const att_evaluation *call,
+static att_status run_eval(classifier_eval *out, const att_model *model, att_evaluation *call,
                            att_string *notes, att_error *err)
 {
     const att_data_read_options reading = { .path = call->path,
@@ -89,17 +89,19 @@ static att_status run_eval(classifier_eval *out, const att_model *model, const a
                                             .recorded_data = call->options.recorded_data,
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab };
-    att_corpus corpus;
+    att_corpus corpus = { 0 };
     att_corpus_predictions predicted = { 0 };
     ATT_TRY(att_ensemble_check(model, call->decoding.ensemble, call->decoding.ensemble_count, err));
-    ATT_TRY(att_data_read(&corpus, &reading, err));
-    att_status status = att_corpus_eval_warnings(notes, call->path, &corpus, err);
+    att_status status =
+        att_evaluation_meet(call, att_data_read(&corpus, &reading, err), model, &corpus, err);
+    if (status == ATT_OK)
+        status = att_corpus_eval_warnings(notes, call->path, &corpus, err);
     if (status == ATT_OK)
         status = att_corpus_eval_lengths(&corpus, model, &call->options, call->path, err);
     if (status == ATT_OK)
         status = att_evaluation_name_file(
             att_corpus_predict(&predicted, model, call->decoding.ensemble,
-                               call->decoding.ensemble_count, &corpus, err),
+                               call->decoding.ensemble_count, &corpus, &call->group, err),
             call->path, err);
     if (status == ATT_OK)
         status = compute_metrics(out, &predicted.predictions, err);

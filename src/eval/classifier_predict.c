@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "decode/classifier.h"
+#include "eval/shared_results.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,13 +49,44 @@ static att_status predict_batch(att_corpus_predictions *out, att_classifier *cla
     return ATT_OK;
 }
 
-static att_status predict_batches(att_corpus_predictions *out, att_classifier *classifier,
-                                  att_batches *batches, const int64_t *line_numbers, att_error *err)
+/* Predicts the batches of this process. */
+static att_status predict_own(att_corpus_predictions *out, att_classifier *classifier,
+                              att_batches *batches, const att_corpus *corpus, att_group *group,
+                              att_error *err)
 {
-    att_batches_start_sequential(batches);
-    for (int64_t i = 0; i < att_batches_count(batches); i++)
-        ATT_TRY(predict_batch(out, classifier, att_batches_get(batches, i), line_numbers, err));
+    int64_t first = group ? group->rank : 0, step = group ? group->count : 1;
+    for (int64_t i = first; i < att_batches_count(batches); i += step)
+        ATT_TRY(
+            predict_batch(out, classifier, att_batches_get(batches, i), corpus->line_numbers, err));
     return ATT_OK;
+}
+
+/* The log-probabilities of every process in every process; `status` is that of the own ones. */
+static att_status share_predictions(att_corpus_predictions *out, att_batches *batches,
+                                    att_group *group, att_status status, att_error *err)
+{
+    att_shared_results shared;
+    size_t labels = (size_t)out->predictions.labels, bytes = labels * sizeof *out->log_probs;
+    ATT_TRY(att_shared_results_new(&shared, group, err));
+    for (int64_t i = group->rank; status == ATT_OK && i < att_batches_count(batches);
+         i += group->count) {
+        const att_batch *batch = att_batches_get(batches, i);
+        for (int64_t r = 0; r < batch->rows && status == ATT_OK; r++)
+            status = att_shared_results_put(
+                &shared, out->log_probs + (size_t)batch->pair_index[r] * labels, bytes, err);
+    }
+    status = att_shared_results_gather(&shared, status, err);
+    for (int64_t i = 0; status == ATT_OK && i < att_batches_count(batches); i++) {
+        const att_batch *batch = att_batches_get(batches, i);
+        int owner = att_shared_owner(group, i);
+        for (int64_t r = 0; r < batch->rows && status == ATT_OK; r++)
+            if (!att_shared_results_get(
+                    &shared, owner, out->log_probs + (size_t)batch->pair_index[r] * labels, bytes))
+                status =
+                    att_fail(err, ATT_SYSTEM, NULL, "process %d has sent too few results", owner);
+    }
+    att_shared_results_free(&shared);
+    return status;
 }
 
 static att_status alloc_predictions(att_corpus_predictions *out, const att_corpus *corpus,
@@ -83,7 +115,7 @@ static att_status alloc_predictions(att_corpus_predictions *out, const att_corpu
 
 att_status att_corpus_predict(att_corpus_predictions *out, const att_model *model,
                               att_model *const *ensemble, size_t ensemble_count,
-                              const att_corpus *corpus, att_error *err)
+                              const att_corpus *corpus, att_group *group, att_error *err)
 {
     *out = (att_corpus_predictions){ 0 };
     const att_settings *settings = model->settings;
@@ -94,8 +126,12 @@ att_status att_corpus_predict(att_corpus_predictions *out, const att_model *mode
         status = att_classifier_new(&classifier, model, ensemble, ensemble_count, err);
     if (status == ATT_OK)
         status = att_data_batches(&batches, corpus, settings, settings->batch_tokens, 0, err);
-    if (status == ATT_OK)
-        status = predict_batches(out, classifier, batches, corpus->line_numbers, err);
+    if (status == ATT_OK) {
+        att_batches_start_sequential(batches);
+        status = predict_own(out, classifier, batches, corpus, group, err);
+        if (att_group_is_shared(group))
+            status = share_predictions(out, batches, group, status, err);
+    }
     att_batches_free(batches);
     att_classifier_free(classifier);
     return status;

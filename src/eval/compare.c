@@ -27,6 +27,7 @@ typedef struct model_comparison {
     const char *path;
     const att_metric_options *metric_options;
     att_string *notes;
+    att_evaluation *call;
 } model_comparison;
 
 /* Both models must have read the same lines: which lines are empty may depend on the tokens. */
@@ -150,7 +151,7 @@ static att_status compare_seq2seq(att_comparison **out, const model_comparison *
     att_seq2seq_lines lines[SYSTEMS] = { 0 };
     att_status status = ATT_OK;
     for (int s = SYSTEM; s >= BASELINE && status == ATT_OK; s--)
-        status = att_seq2seq_lines_eval(&lines[s], c->systems[s].model, c->path,
+        status = att_seq2seq_lines_eval(&lines[s], c->call, c->systems[s].model,
                                         &c->systems[s].options, s == SYSTEM ? c->notes : NULL, err);
     if (status == ATT_OK)
         status = compare_lines(out, c, lines, err);
@@ -171,7 +172,7 @@ static att_status read_labels(att_corpus *out, const model_comparison *c, int wh
                                             .source_vocab = s->model->source_vocab,
                                             .target_vocab = s->model->target_vocab };
     ATT_TRY(att_ensemble_check(s->model, s->decoding.ensemble, s->decoding.ensemble_count, err));
-    ATT_TRY(att_data_read(out, &reading, err));
+    ATT_TRY(att_evaluation_meet(c->call, att_data_read(out, &reading, err), s->model, out, err));
     if (which == SYSTEM)
         ATT_TRY(att_corpus_eval_warnings(c->notes, c->path, out, err));
     return att_corpus_eval_lengths(out, s->model, &s->options, c->path, err);
@@ -327,10 +328,11 @@ static att_status compare_classifiers(att_comparison **out, const model_comparis
         const compared_system *system = &c->systems[s];
         status = read_labels(&corpora[s], c, s, err);
         if (status == ATT_OK)
-            status = att_evaluation_name_file(
-                att_corpus_predict(&predicted[s], system->model, system->decoding.ensemble,
-                                   system->decoding.ensemble_count, &corpora[s], err),
-                c->path, err);
+            status = att_evaluation_name_file(att_corpus_predict(&predicted[s], system->model,
+                                                                 system->decoding.ensemble,
+                                                                 system->decoding.ensemble_count,
+                                                                 &corpora[s], &c->call->group, err),
+                                              c->path, err);
     }
     if (status == ATT_OK)
         status = check_lines(c, (const att_corpus *[]){ &corpora[0], &corpora[1] }, err);
@@ -385,7 +387,7 @@ static att_status test_tags(att_comparison **out, const model_comparison *c,
 }
 
 static att_status tag_corpus(double **stats, bool *has_spans, const compared_system *s,
-                             const att_corpus *corpus, att_error *err)
+                             const att_corpus *corpus, att_group *group, att_error *err)
 {
     att_span_counts counts = { 0 };
     *stats = att_alloc_zero((size_t)corpus->pairs, ATT_TAGGER_STATS * sizeof **stats);
@@ -393,6 +395,7 @@ static att_status tag_corpus(double **stats, bool *has_spans, const compared_sys
         return att_fail_memory(err);
     const att_tagger_predict_options options = { .ensemble = s->decoding.ensemble,
                                                  .ensemble_count = s->decoding.ensemble_count,
+                                                 .group = group,
                                                  .line_stats = *stats };
     att_status status = att_tagger_predict(&counts, s->model, corpus, &options, err);
     *has_spans = *has_spans || counts.has_spans;
@@ -409,8 +412,9 @@ static att_status compare_taggers(att_comparison **out, const model_comparison *
     for (int s = SYSTEM; s >= BASELINE && status == ATT_OK; s--) {
         status = read_labels(&corpora[s], c, s, err);
         if (status == ATT_OK)
-            status = att_evaluation_name_file(
-                tag_corpus(&stats[s], &has_spans, &c->systems[s], &corpora[s], err), c->path, err);
+            status = att_evaluation_name_file(tag_corpus(&stats[s], &has_spans, &c->systems[s],
+                                                         &corpora[s], &c->call->group, err),
+                                              c->path, err);
     }
     if (status == ATT_OK)
         status = check_lines(c, (const att_corpus *[]){ &corpora[0], &corpora[1] }, err);
@@ -455,7 +459,7 @@ static att_status compare(att_comparison **out, att_evaluation *call, const att_
                           att_model *const *baseline, size_t baseline_count, att_string *notes,
                           att_error *err)
 {
-    model_comparison c = { .notes = notes, .metric_options = &call->metric_options };
+    model_comparison c = { .notes = notes, .metric_options = &call->metric_options, .call = call };
     if (!call->path)
         return att_fail(err, ATT_BAD_INPUT, NULL, "expected the data to compare the models on");
     ATT_TRY(att_evaluation_hold_file(call, err));

@@ -4,10 +4,12 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/progress.h"
 #include "decode/beam_search.h"
 #include "eval/ensemble_loss.h"
 #include "eval/caption_eval.h"
+#include "eval/shared_results.h"
 #include "data/data.h"
 #include "model/layer_check.h"
 
@@ -23,9 +25,18 @@ typedef struct evaluation {
     att_session *session;      /* of an ensemble; else NULL */
     uint64_t *stream_ids;      /* [rows of a batch] random streams of sampling */
     att_row_loss_result *rows; /* [rows of a batch] */
+    float *row_losses; /* [rows, length of a batch] losses of tokens for other processes, or NULL */
     att_batches *batches;
     att_carried_state carried_state; /* RNN state between the chunks of a text */
 } evaluation;
+
+/* Where the losses of the tokens of a row go; NULL: nobody wants them. */
+static float *token_losses(const evaluation *e, const att_batch *batch, int64_t row)
+{
+    if (e->row_losses)
+        return e->row_losses + row * att_batches_limits(e->batches).target_length;
+    return e->options->token_losses ? e->options->token_losses + batch->pair_index[row] : NULL;
+}
 
 /* Teacher forcing: the loss of the references, and how many tokens were the most probable. */
 static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att_error *err)
@@ -33,8 +44,8 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
     const att_loss_options loss_options = { .carried_state = &e->carried_state };
     att_loss_result result = { .rows = e->rows };
     memset(e->rows, 0, (size_t)batch->rows * sizeof *e->rows);
-    for (int64_t r = 0; e->options->token_losses && r < batch->rows; r++)
-        e->rows[r].token_losses = e->options->token_losses + batch->pair_index[r];
+    for (int64_t r = 0; r < batch->rows; r++)
+        e->rows[r].token_losses = token_losses(e, batch, r);
     if (e->session) {
         ATT_TRY(att_ensemble_loss(&result, e->session, batch, err));
     } else {
@@ -155,11 +166,10 @@ static att_status eval_outputs(evaluation *e, const att_batch *batch, att_error 
     return compare_outputs(e, batch, err);
 }
 
-/* Evaluates batch `index`; *stop is set where the caller wants no more. */
-static att_status eval_batch(evaluation *e, int64_t index, bool *stop, att_error *err)
+/* Evaluates a batch; *stop is set where the caller wants no more. */
+static att_status eval_batch(evaluation *e, const att_batch *batch, bool *stop, att_error *err)
 {
     const att_corpus_eval_options *options = e->options;
-    const att_batch *batch = att_batches_get(e->batches, index);
     ATT_TRY(att_batches_status(e->batches, err));
     ATT_TRY(error_at_pair(eval_teacher_forced(e, batch, err), e, batch, err));
     if (e->search)
@@ -168,41 +178,173 @@ static att_status eval_batch(evaluation *e, int64_t index, bool *stop, att_error
     return *stop ? ATT_OK : att_progress_check(err);
 }
 
-/* The counts of each batch by themselves, added up in the order of one process. */
-static att_status eval_shared_batches(evaluation *e, const att_eval_share *share, att_error *err)
+/* ---- several processes. Each evaluates every count-th batch, or its rows of every batch where a
+ * batch continues the one before it. Sums are made in the order of one process. */
+
+/* The rows of a batch that a process evaluates: the same in every batch, but for those that end
+ * earlier. */
+static att_batch own_rows(const evaluation *e, const att_batch *batch)
 {
-    att_token_metrics *total = e->metrics;
-    int64_t count = att_batches_count(e->batches);
-    bool stop = false;
-    att_token_metrics *each = att_alloc_zero((size_t)count, sizeof *each);
-    if (!each)
-        return att_fail_memory(err);
-    att_status status = ATT_OK;
-    for (int64_t i = share->rank; status == ATT_OK && !stop && i < count; i += share->count) {
-        e->metrics = &each[i];
-        status = eval_batch(e, i, &stop, err);
-    }
-    e->metrics = total;
-    att_error unused;
-    att_status combined =
-        share->combine(share->context, each, count, status == ATT_OK ? err : &unused);
-    for (int64_t i = 0; i < count; i++)
-        att_token_metrics_merge(total, &each[i]);
-    att_free(each);
-    return status == ATT_OK ? combined : status;
+    const att_group *group = e->options->group;
+    int64_t limit = att_batches_limits(e->batches).rows, length = batch->target_length;
+    int64_t begin = att_min_i64(limit * group->rank / group->count, batch->rows);
+    int64_t end = att_min_i64(limit * (group->rank + 1) / group->count, batch->rows);
+    att_batch own = *batch;
+    own.rows = end - begin;
+    own.target_in += begin * length;
+    own.target_out += begin * length;
+    own.target_lengths += begin;
+    own.pair_index += begin;
+    own.target_tokens = 0;
+    for (int64_t r = 0; r < own.rows; r++)
+        own.target_tokens += own.target_lengths[r];
+    return own;
 }
+
+static att_status put_row(att_shared_results *shared, const evaluation *e, const att_batch *batch,
+                          int64_t row, att_error *err)
+{
+    const att_corpus_eval_options *options = e->options;
+    int64_t pair = batch->pair_index[row], tokens = e->rows[row].tokens;
+    ATT_TRY(att_shared_results_put(shared, &pair, sizeof pair, err));
+    if (options->per_pair)
+        ATT_TRY(att_shared_results_put(shared, &options->per_pair[pair], sizeof *options->per_pair,
+                                       err));
+    if (options->output_texts && e->search)
+        ATT_TRY(att_shared_results_put_text(shared, options->output_texts->lines[pair], err));
+    if (!e->row_losses)
+        return ATT_OK;
+    ATT_TRY(att_shared_results_put(shared, &tokens, sizeof tokens, err));
+    return att_shared_results_put(
+        shared, e->row_losses + row * att_batches_limits(e->batches).target_length,
+        (size_t)tokens * sizeof(float), err);
+}
+
+/* Evaluates a batch, or nothing of it, and puts its counts and rows. */
+static att_status eval_and_put(att_shared_results *shared, evaluation *e, const att_batch *batch,
+                               bool *stop, att_error *err)
+{
+    att_token_metrics counts = { 0 }, *total = e->metrics;
+    e->metrics = &counts;
+    att_status status = batch->rows > 0 ? eval_batch(e, batch, stop, err) : ATT_OK;
+    e->metrics = total;
+    ATT_TRY(status);
+    ATT_TRY(att_shared_results_put(shared, &counts, sizeof counts, err));
+    ATT_TRY(att_shared_results_put(shared, &batch->rows, sizeof batch->rows, err));
+    for (int64_t r = 0; r < batch->rows; r++)
+        ATT_TRY(put_row(shared, e, batch, r, err));
+    return ATT_OK;
+}
+
+static att_status eval_own(att_shared_results *shared, evaluation *e, att_error *err)
+{
+    const att_group *group = e->options->group;
+    bool by_rows = e->carried_state.width > 0, stop = false;
+    for (int64_t i = 0; !stop && i < att_batches_count(e->batches); i++) {
+        if (!by_rows && att_shared_owner(group, i) != group->rank)
+            continue;
+        const att_batch *batch = att_batches_get(e->batches, i);
+        const att_batch own = by_rows ? own_rows(e, batch) : *batch;
+        ATT_TRY(eval_and_put(shared, e, &own, &stop, err));
+    }
+    return ATT_OK;
+}
+
+/* Reads the losses of the tokens of a row and adds them to *sum. */
+static bool get_losses(att_shared_results *shared, int rank, evaluation *e, int64_t pair,
+                       double *sum)
+{
+    int64_t tokens;
+    float *losses = e->row_losses; /* scratch by now */
+    if (!att_shared_results_get(shared, rank, &tokens, sizeof tokens) ||
+        !att_shared_results_get(shared, rank, losses, (size_t)tokens * sizeof *losses))
+        return false;
+    for (int64_t t = 0; t < tokens; t++)
+        *sum += (double)losses[t];
+    if (e->options->token_losses)
+        memcpy(e->options->token_losses + pair, losses, (size_t)tokens * sizeof *losses);
+    return true;
+}
+
+/* *sum: of the losses of tokens, where they are sent. */
+static att_status get_row(att_shared_results *shared, int rank, evaluation *e, double *sum,
+                          att_error *err)
+{
+    const att_corpus_eval_options *options = e->options;
+    att_output_texts *texts = e->search ? options->output_texts : NULL;
+    int64_t pair = 0;
+    bool found = att_shared_results_get(shared, rank, &pair, sizeof pair);
+    if (found && options->per_pair)
+        found = att_shared_results_get(shared, rank, &options->per_pair[pair],
+                                       sizeof *options->per_pair);
+    const char *text = found && texts ? att_shared_results_get_text(shared, rank) : NULL;
+    if (found && texts)
+        found = text != NULL;
+    if (found && e->row_losses)
+        found = get_losses(shared, rank, e, pair, sum);
+    if (!found)
+        return att_fail(err, ATT_SYSTEM, NULL, "process %d has sent too few results", rank);
+    if (text && rank != shared->group->rank) {
+        texts->lines[pair] = att_arena_strndup(&texts->arena, text, strlen(text));
+        return texts->lines[pair] ? ATT_OK : att_fail_memory(err);
+    }
+    return ATT_OK;
+}
+
+/* Adds what a process found of a batch to *counts; nothing where it was stopped before. */
+static att_status get_batch(att_token_metrics *counts, att_shared_results *shared, int rank,
+                            evaluation *e, att_error *err)
+{
+    att_token_metrics found;
+    int64_t rows;
+    if (!att_shared_results_get(shared, rank, &found, sizeof found) ||
+        !att_shared_results_get(shared, rank, &rows, sizeof rows))
+        return ATT_OK;
+    double sum = counts->loss;
+    for (int64_t r = 0; r < rows; r++)
+        ATT_TRY(get_row(shared, rank, e, &sum, err));
+    att_token_metrics_merge(counts, &found);
+    if (e->carried_state.width > 0) /* the batch is not of one process alone: its sum is by token */
+        counts->loss = sum;
+    return ATT_OK;
+}
+
+static att_status get_all(att_shared_results *shared, evaluation *e, att_error *err)
+{
+    int processes = shared->group->count;
+    for (int64_t i = 0; i < att_batches_count(e->batches); i++) {
+        att_token_metrics counts = { 0 };
+        if (e->carried_state.width > 0)
+            for (int r = 0; r < processes; r++)
+                ATT_TRY(get_batch(&counts, shared, r, e, err));
+        else
+            ATT_TRY(get_batch(&counts, shared, att_shared_owner(shared->group, i), e, err));
+        att_token_metrics_merge(e->metrics, &counts);
+    }
+    return ATT_OK;
+}
+
+static att_status eval_shared(evaluation *e, att_error *err)
+{
+    att_shared_results shared;
+    ATT_TRY(att_shared_results_new(&shared, e->options->group, err));
+    att_status status = att_shared_results_gather(&shared, eval_own(&shared, e, err), err);
+    if (status == ATT_OK)
+        status = get_all(&shared, e, err);
+    att_shared_results_free(&shared);
+    return status;
+}
+
+/* ---- all batches */
 
 static att_status eval_batches(evaluation *e, att_error *err)
 {
-    const att_corpus_eval_options *options = e->options;
-    bool whole = options->token_losses || options->per_pair || options->output_texts ||
-                 e->carried_state.width > 0;
     bool stop = false;
     att_batches_start_sequential(e->batches);
-    if (options->share && options->share->count > 1 && !whole)
-        return eval_shared_batches(e, options->share, err);
+    if (att_group_is_shared(e->options->group))
+        return eval_shared(e, err);
     for (int64_t i = 0; !stop && i < att_batches_count(e->batches); i++)
-        ATT_TRY(eval_batch(e, i, &stop, err));
+        ATT_TRY(eval_batch(e, att_batches_get(e->batches, i), &stop, err));
     return ATT_OK;
 }
 
@@ -212,9 +354,18 @@ static att_status open_search(evaluation *e, const att_decoding_options *decodin
     return att_beam_search_new(&e->search, e->model, decoding ? decoding : &greedy, err);
 }
 
+/* After the carried state. */
 static att_status open_rows(evaluation *e, att_error *err)
 {
-    size_t rows = (size_t)att_batches_limits(e->batches).rows;
+    att_batch_limits limits = att_batches_limits(e->batches);
+    size_t rows = (size_t)limits.rows;
+    bool sends_losses = att_group_is_shared(e->options->group) &&
+                        (e->carried_state.width > 0 || e->options->token_losses);
+    if (sends_losses) {
+        e->row_losses = att_alloc(rows, (size_t)limits.target_length * sizeof *e->row_losses);
+        if (!e->row_losses)
+            return att_fail_memory(err);
+    }
     e->stream_ids = att_alloc(rows, sizeof *e->stream_ids);
     e->rows = att_alloc(rows, sizeof *e->rows);
     return e->stream_ids && e->rows ? ATT_OK : att_fail_memory(err);
@@ -232,8 +383,6 @@ att_status att_corpus_eval(att_token_metrics *metrics, const att_model *model,
     evaluation e = { .model = model, .corpus = &part, .metrics = metrics, .options = options };
     att_status status = att_data_batches(&e.batches, &part, model->settings, tokens, 0, err);
     if (status == ATT_OK)
-        status = open_rows(&e, err);
-    if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
     if (status == ATT_OK && options->decoding && options->decoding->ensemble_count > 0)
         status = att_session_open(&e.session, model, options->decoding->ensemble,
@@ -241,6 +390,8 @@ att_status att_corpus_eval(att_token_metrics *metrics, const att_model *model,
     if (status == ATT_OK)
         status =
             att_carried_state_new(&e.carried_state, model, att_batches_limits(e.batches).rows, err);
+    if (status == ATT_OK)
+        status = open_rows(&e, err);
     bool captions = att_model_type_get(model) == ATT_MODEL_CAPTION;
     if (status == ATT_OK && options->decode && !captions)
         status = open_search(&e, options->decoding, err);
@@ -250,6 +401,7 @@ att_status att_corpus_eval(att_token_metrics *metrics, const att_model *model,
         status = att_caption_eval_outputs(metrics, model, &part, options, err);
     att_free(e.stream_ids);
     att_free(e.rows);
+    att_free(e.row_losses);
     att_session_free(e.session);
     att_beam_search_free(e.search);
     att_tape_free(e.tape);

@@ -4,9 +4,11 @@
 #define ATT_EVAL_CORPUS_EVAL_H
 
 #include "base/arena.h"
+#include "base/group.h"
 #include "metrics/token_metrics.h"
 #include "model/model.h"
 #include "data/corpus.h"
+#include "eval/evaluation.h"
 
 /* Generated texts. */
 typedef struct att_output_texts {
@@ -23,16 +25,6 @@ typedef struct att_references {
 
 void att_references_free(att_references *references);
 
-/* An evaluation that several processes share: each evaluates every count-th batch. */
-typedef struct att_eval_share {
-    int rank, count;
-    /* Completes `batches` [batch_count], the counts of each batch: those of the batches that other
-     * processes evaluated are zero before. Called once, after an evaluation that failed too. */
-    att_status (*combine)(void *context, att_token_metrics *batches, int64_t batch_count,
-                          att_error *err);
-    void *context;
-} att_eval_share;
-
 typedef struct att_corpus_eval_options {
     /* Tokens per batch; 0: as in training. The counts do not depend on it. */
     int64_t batch_tokens;
@@ -46,9 +38,8 @@ typedef struct att_corpus_eval_options {
     att_token_metrics *per_pair;    /* [pairs] the counts of each pair are added here */
     att_output_texts *output_texts; /* the generated texts */
 
-    /* NULL: one process. Not where a batch continues the one before it, and not with the optional
-     * results: then every process evaluates all. */
-    const att_eval_share *share;
+    /* Processes that share the evaluation; NULL: one. All of them call, and all get the results. */
+    att_group *group;
 
     /* Called after each batch, or NULL; false ends the evaluation with the counts so far. */
     bool (*on_batch)(void *context);
@@ -83,10 +74,10 @@ typedef struct att_seq2seq_lines {
     att_output_texts outputs;    /* where the options name text metrics */
 } att_seq2seq_lines;
 
-/* Reads the data of `path`, generates and compares. *out must be freed on failure too. */
-att_status att_seq2seq_lines_eval(att_seq2seq_lines *out, const att_model *model, const char *path,
-                                  const att_eval_options *options, att_string *notes,
-                                  att_error *err);
+/* Reads the data of the call, generates and compares. *out must be freed on failure too. */
+att_status att_seq2seq_lines_eval(att_seq2seq_lines *out, att_evaluation *call,
+                                  const att_model *model, const att_eval_options *options,
+                                  att_string *notes, att_error *err);
 void att_seq2seq_lines_free(att_seq2seq_lines *lines);
 
 /* Counts of a line, as columns that can be resampled, and the metrics of seq2seq models: each a

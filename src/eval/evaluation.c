@@ -6,7 +6,10 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "base/string.h"
+#include "base/alloc.h"
+#include "base/hash.h"
 #include "data/corpus.h"
+#include "data/data_hash.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,12 +75,94 @@ static att_status mount_examples(att_evaluation *call, att_model_type type, att_
     return ATT_OK;
 }
 
+/* ---- several processes */
+
+/* What must be equal in all. */
+typedef struct introduction {
+    char version[16];
+    int64_t model_hash, data_hash;
+} introduction;
+
+static att_status compare_introductions(const att_evaluation *call, const introduction *all,
+                                        att_error *err)
+{
+    const char *own = call->group.members[0].host;
+    for (int r = 1; r < call->group.count; r++) {
+        const char *host = call->group.members[r].host;
+        if (strcmp(all[0].version, all[r].version) != 0)
+            return att_fail(err, ATT_BAD_INPUT, NULL,
+                            "process %d on %s runs version %s, process 0 on %s version %s", r, host,
+                            all[r].version, own, all[0].version);
+        if (all[0].model_hash != all[r].model_hash || all[0].data_hash != all[r].data_hash)
+            return att_fail(
+                err, ATT_BAD_INPUT, NULL,
+                "process %d on %s has %s than process 0 on %s: the files differ", r, host,
+                all[0].model_hash != all[r].model_hash ? "another model" : "other data", own);
+    }
+    return ATT_OK;
+}
+
+static att_status introduce(att_evaluation *call, const att_model *model, const att_corpus *corpus,
+                            att_error *err)
+{
+    const att_params *params = &model->params;
+    introduction own = {
+        .model_hash = (int64_t)att_hash_fnv1a(params->value, params->size * sizeof *params->value),
+        .data_hash = att_corpus_hash(corpus),
+    };
+    snprintf(own.version, sizeof own.version, "%s", att_version());
+    introduction *all = att_alloc_zero((size_t)call->group.count, sizeof *all);
+    att_status status =
+        all ? att_group_gather(&call->group, all, &own, sizeof own, err) : att_fail_memory(err);
+    if (status == ATT_OK && call->group.rank == 0)
+        status = compare_introductions(call, all, err);
+    att_free(all);
+    return status == ATT_NO_MEMORY ? status : att_group_agree(&call->group, status, err);
+}
+
+/* Only a failure can come without a model or data. */
+att_status att_evaluation_meet(att_evaluation *call, att_status status, const att_model *model,
+                               const att_corpus *corpus, att_error *err)
+{
+    att_error ignored = { 0 };
+    if (call->group.count == 1)
+        return status;
+    if (!err)
+        err = &ignored;
+    att_error own = *err;
+    if (!call->has_met) {
+        ATT_TRY(att_group_meet(&call->group, err));
+        att_group_share_cores(&call->group);
+    }
+    call->has_met = true;
+    if (status != ATT_OK)
+        *err = own;
+    ATT_TRY(att_group_agree(&call->group, status, err));
+    return introduce(call, model, corpus, err);
+}
+
+/* The outcome of the call, the same in all processes, unless one is out of memory alone. */
+static att_status agree_on_outcome(att_evaluation *call, att_status status, att_error *err)
+{
+    att_group *group = &call->group;
+    if (group->count <= 1 || (status != ATT_OK && group->transport->agreed) ||
+        status == ATT_NO_MEMORY)
+        return status;
+    return call->has_met ? att_group_agree(group, status, err)
+                         : att_evaluation_meet(call, status, NULL, NULL, err);
+}
+
+/* ---- opening and closing */
+
 att_status att_evaluation_open(att_evaluation *call, att_model_type type, const char *path,
                                const att_eval_options *options, att_error *err)
 {
     *call = (att_evaluation){ .path = path };
     att_progress_begin(&call->scope, "evaluating", 0);
     ATT_TRY(ATT_OPTIONS_COPY(att_eval_options, &call->options, options, err));
+    ATT_TRY(att_group_new(&call->group, call->options.transport, err));
+    if (call->options.transport)
+        call->options.transport->agreed = false;
     ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &call->decoding, call->options.decoding, err));
     ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &call->metric_options,
                              call->options.metric_options, err));
@@ -121,5 +206,7 @@ att_status att_evaluation_close(att_evaluation *call, att_status status, att_err
     if (call->files[0].name)
         att_memory_files_mount(NULL, 0);
     att_string_free(&call->text);
+    status = agree_on_outcome(call, status, err);
+    att_group_free(&call->group);
     return att_progress_end(&call->scope, status, err);
 }

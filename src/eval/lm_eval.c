@@ -37,6 +37,7 @@ typedef struct ensemble_losses {
     int64_t count;      /* tokens but the first */
     float *losses;      /* [count] of the current model */
     double *likelihood; /* [count] log of the sum of the probabilities so far */
+    att_group *group;
 } ensemble_losses;
 
 /* log(exp(a) + exp(b)) */
@@ -50,8 +51,8 @@ static att_status add_model(ensemble_losses *all, const att_model *model, const 
                             att_error *err)
 {
     att_token_metrics ignored = { 0 };
-    ATT_TRY(att_corpus_eval(&ignored, model, text,
-                            &(att_corpus_eval_options){ .token_losses = all->losses }, err));
+    const att_corpus_eval_options options = { .token_losses = all->losses, .group = all->group };
+    ATT_TRY(att_corpus_eval(&ignored, model, text, &options, err));
     for (int64_t i = 0; i < all->count; i++)
         all->likelihood[i] = log_add(all->likelihood[i], -(double)all->losses[i]);
     return ATT_OK;
@@ -76,9 +77,9 @@ static att_status add_models(ensemble_losses *all, const att_model *model,
  * actual tokens are kept. */
 static att_status eval_ensemble(att_lm_eval *out, const att_model *model,
                                 att_model *const *ensemble, size_t ensemble_count,
-                                const att_corpus *text, att_error *err)
+                                const att_corpus *text, att_group *group, att_error *err)
 {
-    ensemble_losses all = { .count = text->stats.target.tokens - 1 };
+    ensemble_losses all = { .count = text->stats.target.tokens - 1, .group = group };
     all.losses = att_alloc((size_t)all.count, sizeof *all.losses);
     all.likelihood = att_alloc((size_t)all.count, sizeof *all.likelihood);
     att_status status = add_models(&all, model, ensemble, ensemble_count, text, err);
@@ -96,28 +97,32 @@ static att_status eval_ensemble(att_lm_eval *out, const att_model *model,
 
 static att_status run_eval(att_lm_eval *out, const att_model *model,
                            const att_decoding_options *options, const att_corpus *text,
-                           att_error *err)
+                           att_group *group, att_error *err)
 {
     if (options && options->ensemble_count > 0)
-        return eval_ensemble(out, model, options->ensemble, options->ensemble_count, text, err);
+        return eval_ensemble(out, model, options->ensemble, options->ensemble_count, text, group,
+                             err);
     att_token_metrics metrics = { 0 };
-    ATT_TRY(att_corpus_eval(&metrics, model, text, &(att_corpus_eval_options){ 0 }, err));
+    ATT_TRY(
+        att_corpus_eval(&metrics, model, text, &(att_corpus_eval_options){ .group = group }, err));
     fill_result(out, &metrics, text);
     return ATT_OK;
 }
 
-static att_status evaluate(att_lm_eval *out, const att_model *model, const att_evaluation *call,
+static att_status evaluate(att_lm_eval *out, const att_model *model, att_evaluation *call,
                            att_string *notes, att_error *err)
 {
     const att_data_read_options reading = { .path = call->path,
                                             .settings = model->settings,
                                             .recorded_data = call->options.recorded_data,
                                             .target_vocab = model->target_vocab };
-    att_corpus text;
+    att_corpus text = { 0 };
     ATT_TRY(att_ensemble_check(model, call->decoding.ensemble, call->decoding.ensemble_count, err));
-    ATT_TRY(att_data_read(&text, &reading, err));
-    att_status status = att_evaluation_name_file(run_eval(out, model, &call->decoding, &text, err),
-                                                 call->path, err);
+    att_status status =
+        att_evaluation_meet(call, att_data_read(&text, &reading, err), model, &text, err);
+    if (status == ATT_OK)
+        status = att_evaluation_name_file(
+            run_eval(out, model, &call->decoding, &text, &call->group, err), call->path, err);
     if (status == ATT_OK)
         status = att_corpus_eval_warnings(notes, call->path, &text, err);
     att_corpus_free(&text);

@@ -222,7 +222,7 @@ att_status att_corpus_eval_texts(att_metric_scores **out, const att_model *model
 /* ---- the evaluation */
 
 static att_status generate_lines(att_seq2seq_lines *out, const att_model *model,
-                                 const att_eval_options *eval, att_error *err)
+                                 const att_eval_options *eval, att_group *group, att_error *err)
 {
     size_t pairs = (size_t)out->corpus.pairs;
     out->per_line = att_alloc_zero(pairs, sizeof *out->per_line);
@@ -231,24 +231,28 @@ static att_status generate_lines(att_seq2seq_lines *out, const att_model *model,
         return att_fail_memory(err);
     const att_corpus_eval_options options = { .decode = true,
                                               .decoding = eval->decoding,
+                                              .group = group,
                                               .per_pair = out->per_line,
                                               .output_texts =
                                                   eval->metric_count > 0 ? &out->outputs : NULL };
     return att_corpus_eval(&out->sum, model, &out->corpus, &options, err);
 }
 
-att_status att_seq2seq_lines_eval(att_seq2seq_lines *out, const att_model *model, const char *path,
-                                  const att_eval_options *options, att_string *notes,
-                                  att_error *err)
+att_status att_seq2seq_lines_eval(att_seq2seq_lines *out, att_evaluation *call,
+                                  const att_model *model, const att_eval_options *options,
+                                  att_string *notes, att_error *err)
 {
+    const char *path = call->path;
     const att_decoding_options *decoding = options->decoding;
     *out = (att_seq2seq_lines){ 0 };
     ATT_TRY(att_ensemble_check(model, decoding->ensemble, decoding->ensemble_count, err));
-    ATT_TRY(get_data(&out->corpus, model, path, options, err));
+    ATT_TRY(att_evaluation_meet(call, get_data(&out->corpus, model, path, options, err), model,
+                                &out->corpus, err));
     ATT_TRY(att_corpus_eval_warnings(notes, path, &out->corpus, err));
     if (att_model_type_get(model) != ATT_MODEL_CAPTION)
         ATT_TRY(att_corpus_eval_lengths(&out->corpus, model, options, path, err));
-    return att_evaluation_name_file(generate_lines(out, model, options, err), path, err);
+    return att_evaluation_name_file(generate_lines(out, model, options, &call->group, err), path,
+                                    err);
 }
 
 void att_seq2seq_lines_free(att_seq2seq_lines *lines)
@@ -260,12 +264,11 @@ void att_seq2seq_lines_free(att_seq2seq_lines *lines)
 }
 
 static att_status evaluate(att_seq2seq_eval *out, att_metric_scores **scores,
-                           const att_model *model, const att_evaluation *call, att_string *notes,
+                           const att_model *model, att_evaluation *call, att_string *notes,
                            att_error *err)
 {
     att_seq2seq_lines lines;
-    att_status status =
-        att_seq2seq_lines_eval(&lines, model, call->path, &call->options, notes, err);
+    att_status status = att_seq2seq_lines_eval(&lines, call, model, &call->options, notes, err);
     if (status == ATT_OK)
         status = score_tokens(out, &lines, &call->metric_options, err);
     if (status == ATT_OK && scores)

@@ -68,9 +68,8 @@ static att_status find_intervals(tagger_eval *out, const double *stats,
 
 /* ---- the whole */
 
-static att_status compute_metrics(tagger_eval *out, const att_model *model,
-                                  const att_evaluation *call, const att_corpus *corpus,
-                                  att_error *err)
+static att_status compute_metrics(tagger_eval *out, const att_model *model, att_evaluation *call,
+                                  const att_corpus *corpus, att_error *err)
 {
     double loss = 0;
     int64_t scored = 0;
@@ -79,6 +78,7 @@ static att_status compute_metrics(tagger_eval *out, const att_model *model,
         return att_fail_memory(err);
     const att_tagger_predict_options options = { .ensemble = call->decoding.ensemble,
                                                  .ensemble_count = call->decoding.ensemble_count,
+                                                 .group = &call->group,
                                                  .loss = &loss,
                                                  .scored = &scored,
                                                  .line_stats = stats };
@@ -103,7 +103,7 @@ static att_status compute_metrics(tagger_eval *out, const att_model *model,
     return status;
 }
 
-static att_status run_eval(tagger_eval *out, const att_model *model, const att_evaluation *call,
+static att_status run_eval(tagger_eval *out, const att_model *model, att_evaluation *call,
                            att_string *notes, att_error *err)
 {
     const att_data_read_options reading = { .path = call->path,
@@ -112,9 +112,11 @@ static att_status run_eval(tagger_eval *out, const att_model *model, const att_e
                                             .keep_target_text = true,
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab };
-    att_corpus corpus;
-    ATT_TRY(att_data_read(&corpus, &reading, err));
-    att_status status = att_corpus_eval_warnings(notes, call->path, &corpus, err);
+    att_corpus corpus = { 0 };
+    att_status status =
+        att_evaluation_meet(call, att_data_read(&corpus, &reading, err), model, &corpus, err);
+    if (status == ATT_OK)
+        status = att_corpus_eval_warnings(notes, call->path, &corpus, err);
     if (status == ATT_OK)
         status = compute_metrics(out, model, call, &corpus, err);
     att_corpus_free(&corpus);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "decode/tagger.h"
+#include "eval/shared_results.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ typedef struct prediction_run {
     const att_tagger_predict_options *options;
     att_tagger *tagger;
     int32_t *predicted; /* [target tokens] labels from 0, beside corpus->target.ids */
+    float *log_probs;   /* [target tokens] of the true labels, where the model has them */
 } prediction_run;
 
 static void add_loss(const att_tagger_predict_options *options, int64_t pair, double loss)
@@ -43,12 +45,86 @@ static att_status predict_batch(prediction_run *run, const att_batch *batch, att
         for (int64_t t = 0; t < batch->source_lengths[r]; t++) {
             int32_t label = corpus->target.ids[first + t] - ATT_ID_FIRST;
             run->predicted[first + t] = rows.best[row + t];
-            if (label >= 0)
-                add_loss(run->options, batch->pair_index[r],
-                         -(double)rows.log_probs[(row + t) * rows.labels + label]);
+            run->log_probs[first + t] =
+                label >= 0 ? rows.log_probs[(row + t) * rows.labels + label] : 0;
         }
     }
     return ATT_OK;
+}
+
+static void add_losses(const prediction_run *run, int64_t pair)
+{
+    const att_sequences *target = &run->corpus->target;
+    for (int64_t i = target->offsets[pair]; i < target->offsets[pair + 1]; i++)
+        if (target->ids[i] >= ATT_ID_FIRST)
+            add_loss(run->options, pair, -(double)run->log_probs[i]);
+}
+
+/* Predicts the batches of this process. */
+static att_status predict_own(prediction_run *run, att_batches *batches, att_error *err)
+{
+    const att_group *group = run->options->group;
+    bool shared = att_group_is_shared(group);
+    for (int64_t i = 0; i < att_batches_count(batches); i++) {
+        if (shared && att_shared_owner(group, i) != group->rank)
+            continue;
+        ATT_TRY(predict_batch(run, att_batches_get(batches, i), err));
+        ATT_TRY(att_progress_check(err));
+    }
+    return ATT_OK;
+}
+
+static size_t pair_tokens(const prediction_run *run, int64_t pair)
+{
+    const int64_t *offsets = run->corpus->target.offsets;
+    return (size_t)(offsets[pair + 1] - offsets[pair]);
+}
+
+static att_status put_pair(att_shared_results *shared, const prediction_run *run, int64_t pair,
+                           att_error *err)
+{
+    int64_t first = run->corpus->target.offsets[pair];
+    size_t tokens = pair_tokens(run, pair);
+    ATT_TRY(att_shared_results_put(shared, run->predicted + first, tokens * sizeof *run->predicted,
+                                   err));
+    return att_shared_results_put(shared, run->log_probs + first, tokens * sizeof *run->log_probs,
+                                  err);
+}
+
+static att_status get_pair(att_shared_results *shared, int owner, prediction_run *run, int64_t pair,
+                           att_error *err)
+{
+    int64_t first = run->corpus->target.offsets[pair];
+    size_t tokens = pair_tokens(run, pair);
+    if (att_shared_results_get(shared, owner, run->predicted + first,
+                               tokens * sizeof *run->predicted) &&
+        att_shared_results_get(shared, owner, run->log_probs + first,
+                               tokens * sizeof *run->log_probs))
+        return ATT_OK;
+    return att_fail(err, ATT_SYSTEM, NULL, "process %d has sent too few results", owner);
+}
+
+/* The predictions of every process in every process. */
+static att_status share_predictions(prediction_run *run, att_batches *batches, att_error *err)
+{
+    att_shared_results shared;
+    att_group *group = run->options->group;
+    ATT_TRY(att_shared_results_new(&shared, group, err));
+    att_status status = predict_own(run, batches, err);
+    for (int64_t i = group->rank; status == ATT_OK && i < att_batches_count(batches);
+         i += group->count) {
+        const att_batch *batch = att_batches_get(batches, i);
+        for (int64_t r = 0; r < batch->rows && status == ATT_OK; r++)
+            status = put_pair(&shared, run, batch->pair_index[r], err);
+    }
+    status = att_shared_results_gather(&shared, status, err);
+    for (int64_t i = 0; status == ATT_OK && i < att_batches_count(batches); i++) {
+        const att_batch *batch = att_batches_get(batches, i);
+        for (int64_t r = 0; r < batch->rows && status == ATT_OK; r++)
+            status = get_pair(&shared, att_shared_owner(group, i), run, batch->pair_index[r], err);
+    }
+    att_shared_results_free(&shared);
+    return status;
 }
 
 static att_status predict_batches(prediction_run *run, att_error *err)
@@ -57,11 +133,13 @@ static att_status predict_batches(prediction_run *run, att_error *err)
     att_batches *batches;
     ATT_TRY(att_data_batches(&batches, run->corpus, settings, settings->batch_tokens, 0, err));
     att_batches_start_sequential(batches);
-    att_status status = ATT_OK;
-    for (int64_t i = 0; i < att_batches_count(batches) && status == ATT_OK; i++) {
-        status = predict_batch(run, att_batches_get(batches, i), err);
-        if (status == ATT_OK)
-            status = att_progress_check(err);
+    att_status status = att_group_is_shared(run->options->group)
+                            ? share_predictions(run, batches, err)
+                            : predict_own(run, batches, err);
+    for (int64_t i = 0; status == ATT_OK && i < att_batches_count(batches); i++) {
+        const att_batch *batch = att_batches_get(batches, i);
+        for (int64_t r = 0; r < batch->rows; r++)
+            add_losses(run, batch->pair_index[r]);
     }
     att_batches_free(batches);
     return status;
@@ -174,15 +252,17 @@ att_status att_tagger_predict(att_span_counts *counts, const att_model *model,
     prediction_run run = { .model = model, .corpus = corpus, .options = options };
     size_t tokens = (size_t)corpus->target.offsets[corpus->pairs];
     run.predicted = att_alloc(tokens, sizeof *run.predicted);
-    if (!run.predicted)
-        return att_fail_memory(err);
-    att_status status =
-        att_tagger_new(&run.tagger, model, options->ensemble, options->ensemble_count, err);
+    run.log_probs = att_alloc(tokens, sizeof *run.log_probs);
+    att_status status = run.predicted && run.log_probs ? ATT_OK : att_fail_memory(err);
+    if (status == ATT_OK)
+        status =
+            att_tagger_new(&run.tagger, model, options->ensemble, options->ensemble_count, err);
     if (status == ATT_OK)
         status = predict_batches(&run, err);
     if (status == ATT_OK)
         status = compare_all(counts, &run, err);
     att_tagger_free(run.tagger);
     att_free(run.predicted);
+    att_free(run.log_probs);
     return status;
 }

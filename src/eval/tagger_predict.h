@@ -2,6 +2,7 @@
 #ifndef ATT_EVAL_TAGGER_PREDICT_H
 #define ATT_EVAL_TAGGER_PREDICT_H
 
+#include "base/group.h"
 #include "data/data.h"
 #include "metrics/span.h"
 #include "model/model.h"
@@ -9,6 +10,7 @@
 typedef struct att_tagger_predict_options {
     att_model *const *ensemble; /* [ensemble_count] */
     size_t ensemble_count;
+    att_group *group; /* processes that share the work, all of which get all; NULL: one */
     /* Receives the sum of -log probability of the true labels, and their number without those that
      * the model lacks; may be NULL. */
     double *loss;

@@ -16,7 +16,7 @@
 #define ATT_TRAIN_EXCHANGE_H
 
 #include "train/gradient_tree.h"
-#include "train/group.h"
+#include "base/group.h"
 
 /* A range of micro-batches or of floats. */
 typedef struct att_range {

@@ -137,20 +137,6 @@ static att_status exchange_introductions(att_training *training, introduction *a
     return status;
 }
 
-/* Processes that may use the same cores of a host share them, unless the user has said how many
- * threads each has. */
-static void share_cores(const att_group *group)
-{
-    const att_member *own = &group->members[group->rank];
-    const char *given = getenv("ATTEND_THREADS");
-    int sharing = 0;
-    for (int r = 0; r < group->count; r++)
-        sharing +=
-            strcmp(group->members[r].host, own->host) == 0 && group->members[r].cores == own->cores;
-    if ((!given || !*given) && att_threads_get() == att_usable_cores())
-        att_threads_set(att_usable_cores() / sharing > 1 ? att_usable_cores() / sharing : 1);
-}
-
 att_status att_training_meet(att_training *training, att_status status, att_error *err)
 {
     att_group *group = &training->exchange.group;
@@ -170,7 +156,7 @@ att_status att_training_meet(att_training *training, att_status status, att_erro
     status = att_group_agree(group, exchange_introductions(training, all, err), err);
     att_free(all);
     if (status == ATT_OK)
-        share_cores(group);
+        att_group_share_cores(group);
     return status;
 }
 

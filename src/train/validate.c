@@ -37,9 +37,9 @@ static att_status find_bleu(att_validation *out, const att_training *training,
 }
 
 /* The labels of a tagger are its outputs. */
-static att_status eval_tagger(att_validation *out, const att_training *training, att_error *err)
+static att_status eval_tagger(att_validation *out, att_training *training, att_error *err)
 {
-    const att_tagger_predict_options options = { 0 };
+    const att_tagger_predict_options options = { .group = &training->exchange.group };
     att_span_counts counts = { 0 };
     att_status status =
         att_tagger_predict(&counts, training->model, &training->data.valid, &options, err);
@@ -89,30 +89,6 @@ static att_status eval_tokens(att_training *training, att_validation *out,
     return training->data.model_type == ATT_MODEL_TAGGER ? eval_tagger(out, training, err) : ATT_OK;
 }
 
-/* Batches of the validation data that processes have evaluated: process r those of the indices r,
- * r + count, …. Process 0 gathers them and tells all. */
-static att_status combine_batches(void *context, att_token_metrics *batches, int64_t batch_count,
-                                  att_error *err)
-{
-    att_training *training = context;
-    att_group *group = &training->exchange.group;
-    int64_t most = att_ceil_div_i64(batch_count, group->count);
-    att_token_metrics *own = att_alloc_zero((size_t)most, sizeof *own);
-    att_token_metrics *all = att_alloc_zero((size_t)(most * group->count), sizeof *all);
-    att_status status = own && all ? ATT_OK : att_fail_memory(err);
-    for (int64_t i = group->rank; status == ATT_OK && i < batch_count; i += group->count)
-        own[i / group->count] = batches[i];
-    if (status == ATT_OK)
-        status = att_group_gather(group, all, own, (size_t)most * sizeof *own, err);
-    if (status == ATT_OK)
-        status = att_group_broadcast(group, all, (size_t)(most * group->count) * sizeof *all, err);
-    for (int64_t i = 0; status == ATT_OK && i < batch_count; i++)
-        batches[i] = all[i % group->count * most + i / group->count];
-    att_free(own);
-    att_free(all);
-    return status;
-}
-
 /* Evaluates the current parameters, with teacher forcing and with generated outputs. */
 static att_status eval_params(att_training *training, att_validation *out,
                               bool (*should_continue)(void *), void *context, att_error *err)
@@ -120,11 +96,9 @@ static att_status eval_params(att_training *training, att_validation *out,
     att_model_type type = training->data.model_type;
     att_corpus_eval_options options = { .decode =
                                             type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CAPTION,
+                                        .group = &training->exchange.group,
                                         .on_batch = should_continue,
                                         .context = context };
-    const att_eval_share share = { training->exchange.group.rank, training->exchange.group.count,
-                                   combine_batches, training };
-    options.share = &share;
     ATT_TRY(att_params_pack(&training->model->params, err));
     if (training->settings->best_metric != ATT_BEST_METRIC_BLEU)
         return eval_tokens(training, out, &options, err);
@@ -157,8 +131,8 @@ static att_status fit_temperature(double *out, att_training *training, att_error
     att_params_mark_changed(params);
     att_status status = att_params_pack(params, err);
     if (status == ATT_OK)
-        status =
-            att_corpus_predict(&predicted, training->model, NULL, 0, &training->data.valid, err);
+        status = att_corpus_predict(&predicted, training->model, NULL, 0, &training->data.valid,
+                                    NULL, err);
     params->value = current;
     att_params_mark_changed(params);
     if (status == ATT_OK)

@@ -77,7 +77,7 @@ static void the_model_has_the_best_temperature_for_the_validation_data(void **st
     for (int i = 0; i < 3; i++) {
         att_corpus_predictions judged;
         model->temperature = fitted * (1 + 0.05 * (i - 1));
-        assert_int_equal(att_corpus_predict(&judged, model, NULL, 0, &corpus, NULL), ATT_OK);
+        assert_int_equal(att_corpus_predict(&judged, model, NULL, 0, &corpus, NULL, NULL), ATT_OK);
         loss[i] = att_label_predictions_loss(&judged.predictions, 1);
         att_corpus_predictions_free(&judged);
     }

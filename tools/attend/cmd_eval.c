@@ -1,6 +1,9 @@
 /* attend eval: evaluates a model on data, or hypotheses against references. */
 #include "eval.h"
 
+#include "processes.h"
+
+#include <errno.h>
 #include <stdio.h>
 
 const char eval_details[] =
@@ -90,6 +93,15 @@ static model_function *const eval_functions[ATT_MODEL_TYPES] = {
     [ATT_MODEL_TAGGER] = eval_tagger,
 };
 
+/* Opens the transport if a launcher started several processes. Only the first of them prints. */
+static att_status open_transport(att_transport **out, att_error *err)
+{
+    att_status status = att_transport_open(out, err);
+    if (status == ATT_OK && processes_are_silent(*out) && !freopen("/dev/null", "w", stdout))
+        return error_system(err, "/dev/null", "open", errno);
+    return status;
+}
+
 static exit_code eval_lines(const struct verb *verb, const eval_settings *set, int count,
                             char **more)
 {
@@ -103,8 +115,16 @@ static exit_code eval_lines(const struct verb *verb, const eval_settings *set, i
     if (other)
         return report_usage(verb, "--%s needs a model; --hyp uses none", other);
     att_error err = { 0 };
-    att_status status = eval_files(set, count, more, &err);
-    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+    att_transport *transport = NULL;
+    att_status status = open_transport(&transport, &err);
+    if (status == ATT_OK && !processes_are_silent(transport)) /* there is nothing to share */
+        status = eval_files(set, count, more, &err);
+    return processes_end(transport, status, &err, EXIT_DONE);
+}
+
+att_string *eval_notes(const eval_settings *set, att_string *notes)
+{
+    return processes_are_silent(set->transport) ? NULL : notes;
 }
 
 exit_code eval_run(const struct verb *verb, int count, char **args)
@@ -125,7 +145,12 @@ exit_code eval_run(const struct verb *verb, int count, char **args)
         return report_usage(verb, "expects a model and, optionally, a data file");
     if (set.baseline && operands < 2)
         return report_usage(verb, "--baseline needs the data to compare the models on");
+    att_error err = { 0 };
+    att_status status = open_transport(&set.transport, &err);
+    if (status != ATT_OK)
+        return report(status, &err);
     const model_verb with = { .verb = verb,
+                              .transport = set.transport,
                               .settings = &set,
                               .defaults = &defaults,
                               .decoding = &set.decoding,

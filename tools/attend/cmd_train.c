@@ -1,4 +1,5 @@
 /* attend train: trains a model, reports the progress, and saves a checkpoint when it is stopped. */
+#include "processes.h"
 #include "train.h"
 
 #include <errno.h>
@@ -167,6 +168,14 @@ static att_status train_with(const train_request *request, att_transport *transp
     return status;
 }
 
+static att_status refuse_search(att_transport *transport, att_error *err)
+{
+    transport->agreed = true; /* every process was started with it */
+    return error_set(err, ATT_BAD_INPUT, "",
+                     "--try cannot be shared by several processes: run the "
+                     "search in one, then train the best with mpirun");
+}
+
 static exit_code train(const train_request *request)
 {
     att_error err = { 0 };
@@ -187,14 +196,14 @@ static exit_code train(const train_request *request)
     signals_catch();
     att_callback_set(on_callback, NULL);
     if (tries && transport)
-        return train_end(transport, train_refuse_search(transport, &err), &err, false);
+        return processes_end(transport, refuse_search(transport, &err), &err, EXIT_STOPPED);
     if (tries)
         return train_search(request);
-    show.silent = transport && transport->rank > 0;
+    show.silent = processes_are_silent(transport);
     show.quiet |= show.silent;
     show.live &= !show.silent;
     status = train_with(request, transport, &show, &finished, &err);
-    return train_end(transport, status, &err, finished);
+    return processes_end(transport, status, &err, finished ? EXIT_DONE : EXIT_STOPPED);
 }
 
 /* ---- the command line */

@@ -1,6 +1,7 @@
 /* Decoding options checked and passed on to the library, and one way to open models for the verbs
  * that use them. */
 #include "decoding.h"
+#include "processes.h"
 #include "output.h"
 
 #include <stdlib.h>
@@ -125,6 +126,7 @@ exit_code model_verb_run(const model_verb *with, const char *path, const char *i
     if (isatty(STDERR_FILENO)) /* only there: a callback costs a look at the clock in every loop */
         att_callback_set(output_progress_callback, &progress);
     att_status status = open_models(&models, with->decoding, path, &err);
+    status = att_transport_agree(with->transport, status, &err);
     if (status == ATT_OK) {
         att_model_type type = att_model_type_get(models.model);
         code = check_type(with, type, input);
@@ -140,5 +142,5 @@ exit_code model_verb_run(const model_verb *with, const char *path, const char *i
     att_shortlist_free(models.shortlist);
     models_free(models.ensemble, models.options.ensemble_count);
     att_model_free(models.model);
-    return status == ATT_OK ? code : report(status, &err);
+    return processes_end(with->transport, status, &err, code);
 }

@@ -134,6 +134,7 @@ typedef struct model_verb {
     const char *unsupported;          /* what to use for such a type instead, or NULL */
     /* Checks the operands once the model type is known; or NULL. */
     exit_code (*check)(const struct model_verb *with, att_model_type type, const char *input);
+    att_transport *transport; /* of several processes, to be closed; NULL: one */
     bool blames_model; /* errors that weights cause name the model: the input is no file of lines */
 } model_verb;
 

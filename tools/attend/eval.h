@@ -20,8 +20,9 @@ typedef struct eval_settings {
     bool lowercase;
     long bootstrap_samples;
     const char *features;
-    const char *baseline;  /* models, or with --hyp a file of hypotheses, to compare with */
-    long max_input_length; /* 0: not given */
+    const char *baseline;     /* models, or with --hyp a file of hypotheses, to compare with */
+    long max_input_length;    /* 0: not given */
+    att_transport *transport; /* of several processes; NULL: one */
 } eval_settings;
 
 extern const char *const eval_tokenizers[]; /* NULL-ended */
@@ -36,6 +37,9 @@ typedef struct name_list {
 /* The names in `list`, separated by commas; if it is NULL, the `count` default names. */
 att_status eval_names(name_list *out, const char *list, const char *const *defaults, size_t count,
                       att_error *err);
+
+/* Where the notes of an evaluation go: nowhere in a process that does not print. */
+att_string *eval_notes(const eval_settings *set, att_string *notes);
 
 att_metric_options eval_metric_options(const eval_settings *set);
 

@@ -107,7 +107,8 @@ static att_status compare(const eval_settings *set, const decoding *models,
     att_model_type type = att_model_type_get(models->model);
     bool generates = type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CAPTION;
     const char *const *names = generates ? att_model_metrics(models->model, &count) : no_names;
-    att_status status = eval_names(&list, set->metrics, names, count, err);
+    att_status status = att_transport_agree(
+        set->transport, eval_names(&list, set->metrics, names, count, err), err);
     const att_metric_options metric_options = eval_metric_options(set);
     const att_eval_options options = { .size = sizeof(att_eval_options),
                                        .decoding = &models->options,
@@ -116,10 +117,11 @@ static att_status compare(const eval_settings *set, const decoding *models,
                                        .metric_options = &metric_options,
                                        .features = set->features,
                                        .recorded_data = set->recorded_data,
+                                       .transport = set->transport,
                                        .max_input_length = set->max_input_length };
     if (status == ATT_OK)
         status = att_models_compare(&found, models->model, baseline, baseline_count, data, &options,
-                                    &notes, err);
+                                    eval_notes(set, &notes), err);
     if (status == ATT_OK && notes.length > 0)
         terminal_puts(stderr, notes.data);
     if (status == ATT_OK) {

@@ -41,8 +41,10 @@ att_status eval_lm(const void *settings, const decoding *models, const char *dat
     att_string notes = { 0 };
     const att_eval_options options = { .size = sizeof(att_eval_options),
                                        .recorded_data = set->recorded_data,
+                                       .transport = set->transport,
                                        .decoding = &models->options };
-    att_status status = att_model_evaluate_lm(&found, models->model, data, &options, &notes, err);
+    att_status status =
+        att_model_evaluate_lm(&found, models->model, data, &options, eval_notes(set, &notes), err);
     if (status == ATT_OK && notes.length > 0)
         terminal_puts(stderr, notes.data);
     att_string_free(&notes);

@@ -18,7 +18,8 @@ att_status eval_seq2seq(const void *settings, const decoding *models, const char
     att_string notes = { 0 };
     size_t count = 0;
     const char *const *names = att_model_metrics(models->model, &count);
-    att_status status = eval_names(&list, set->metrics, names, count, err);
+    att_status status = att_transport_agree(
+        set->transport, eval_names(&list, set->metrics, names, count, err), err);
     const att_metric_options metric_options = eval_metric_options(set);
     const att_eval_options options = { .size = sizeof(att_eval_options),
                                        .decoding = &models->options,
@@ -27,10 +28,11 @@ att_status eval_seq2seq(const void *settings, const decoding *models, const char
                                        .metric_options = &metric_options,
                                        .features = set->features,
                                        .recorded_data = set->recorded_data,
+                                       .transport = set->transport,
                                        .max_input_length = set->max_input_length };
     if (status == ATT_OK)
-        status =
-            att_model_evaluate_seq2seq(&scores, &texts, models->model, data, &options, &notes, err);
+        status = att_model_evaluate_seq2seq(&scores, &texts, models->model, data, &options,
+                                            eval_notes(set, &notes), err);
     if (status == ATT_OK && notes.length > 0)
         terminal_puts(stderr, notes.data);
     if (status == ATT_OK)

@@ -69,10 +69,11 @@ att_status eval_tagger(const void *settings, const decoding *models, const char 
     const att_metric_options metric_options = eval_metric_options(set);
     const att_eval_options options = { .size = sizeof(att_eval_options),
                                        .recorded_data = set->recorded_data,
+                                       .transport = set->transport,
                                        .decoding = &models->options,
                                        .metric_options = &metric_options };
-    att_status status =
-        att_model_evaluate_tagger(&scores, models->model, data, &options, &notes, err);
+    att_status status = att_model_evaluate_tagger(&scores, models->model, data, &options,
+                                                  eval_notes(set, &notes), err);
     if (status == ATT_OK && notes.length > 0)
         terminal_puts(stderr, notes.data);
     if (status == ATT_OK)

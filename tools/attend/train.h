@@ -41,14 +41,6 @@ const char *train_metric_headers(att_model_type type);
 void train_print_metrics(att_model_type type, const att_validation *row);
 const char *train_duration(char out[DURATION_SIZE], double seconds);
 
-/* A run of several processes (train_processes.c): closes the transport, if any, reports a failure
- * once, and returns the exit code. A process that failed alone ends the others. */
-exit_code train_end(att_transport *transport, att_status status, const att_error *err,
-                    bool finished);
-
-/* Refuses --try in a run of several processes. */
-att_status train_refuse_search(att_transport *transport, att_error *err);
-
 /* attend train --try (train_search.c). */
 exit_code train_search(const train_request *request);
 

@@ -1,5 +1,5 @@
-/* The processes that share a training run. */
-#include "train/group.h"
+/* The processes that share a training run or an evaluation. */
+#include "base/group.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -9,9 +9,12 @@
 #include "base/progress.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_TIMEOUT = 600 };
+/* In seconds. The first process to give up ends the others: each waits a second longer than the one
+ * before it, so that one message is printed, not one by each. */
+enum { DEFAULT_TIMEOUT = 600, MAX_DELAY = 30 };
 
 att_status att_group_new(att_group *out, att_transport *transport, att_error *err)
 {
@@ -120,6 +123,7 @@ att_status att_group_wait(att_group *group, att_error *err)
     if (group->request_count == 0)
         return ATT_OK;
     double limit = transport->timeout > 0 ? transport->timeout : DEFAULT_TIMEOUT;
+    double patience = limit + (group->rank < MAX_DELAY ? group->rank : MAX_DELAY);
     double start = att_clock_seconds(), last = start;
     while (group->request_count > 0) {
         ATT_TRY(
@@ -128,7 +132,7 @@ att_status att_group_wait(att_group *group, att_error *err)
         double now = att_clock_seconds();
         if (compact(group))
             last = now;
-        else if (now - last > limit)
+        else if (now - last > patience)
             return fail_timeout(group, limit, err);
     }
     group->wait_seconds += att_clock_seconds() - start;
@@ -165,6 +169,45 @@ att_status att_group_broadcast(att_group *group, void *data, size_t bytes, att_e
     return ATT_OK;
 }
 
+/* In pieces: transports may limit the size of a message. */
+enum { PIECE = 1 << 26 };
+
+static size_t piece_size(size_t left)
+{
+    return left < PIECE ? left : PIECE;
+}
+
+/* Into `all`, which has room for the bytes of every process. */
+static att_status gather_pieces(att_group *group, char *all, const size_t *offsets, const char *own,
+                                size_t bytes, att_error *err)
+{
+    for (size_t at = 0; group->rank > 0 && at < bytes; at += PIECE)
+        ATT_TRY(att_group_send(group, 0, ATT_TAG_STATES, own + at, piece_size(bytes - at), err));
+    for (int r = 1; group->rank == 0 && r < group->count; r++)
+        for (size_t at = offsets[r]; at < offsets[r + 1]; at += PIECE)
+            ATT_TRY(att_group_receive(group, r, ATT_TAG_STATES, all + at,
+                                      piece_size(offsets[r + 1] - at), err));
+    ATT_TRY(att_group_wait(group, err));
+    if (group->rank == 0 && bytes > 0)
+        memcpy(all, own, bytes);
+    for (size_t at = 0, end = offsets[group->count]; at < end; at += PIECE)
+        ATT_TRY(att_group_broadcast(group, all + at, piece_size(end - at), err));
+    return ATT_OK;
+}
+
+att_status att_group_all_gather(att_group *group, char **all, size_t *offsets, const void *own,
+                                size_t bytes, att_error *err)
+{
+    *all = NULL;
+    offsets[0] = 0;
+    ATT_TRY(att_group_gather(group, offsets + 1, &bytes, sizeof bytes, err));
+    ATT_TRY(att_group_broadcast(group, offsets + 1, (size_t)group->count * sizeof *offsets, err));
+    for (int r = 0; r < group->count; r++)
+        offsets[r + 1] += offsets[r];
+    *all = att_alloc(offsets[group->count] + 1, 1);
+    return *all ? gather_pieces(group, *all, offsets, own, bytes, err) : att_fail_memory(err);
+}
+
 att_status att_group_meet(att_group *group, att_error *err)
 {
     att_member own = { .cores = att_usable_cores_hash() };
@@ -173,6 +216,18 @@ att_status att_group_meet(att_group *group, att_error *err)
     ATT_TRY(att_group_gather(group, group->members, &own, sizeof own, err));
     return att_group_broadcast(group, group->members, (size_t)group->count * sizeof *group->members,
                                err);
+}
+
+void att_group_share_cores(const att_group *group)
+{
+    const att_member *own = &group->members[group->rank];
+    const char *given = getenv("ATTEND_THREADS");
+    int sharing = 0;
+    for (int r = 0; r < group->count; r++)
+        sharing +=
+            strcmp(group->members[r].host, own->host) == 0 && group->members[r].cores == own->cores;
+    if ((!given || !*given) && att_threads_get() == att_usable_cores())
+        att_threads_set(att_usable_cores() / sharing > 1 ? att_usable_cores() / sharing : 1);
 }
 
 /* ---- agreeing */
@@ -227,4 +282,24 @@ att_status att_group_or(att_group *group, unsigned *flags, att_error *err)
         *flags |= all[r];
     att_free(all);
     return status == ATT_OK ? att_group_broadcast(group, flags, sizeof *flags, err) : status;
+}
+
+att_status att_transport_agree(att_transport *transport, att_status status, att_error *err)
+{
+    att_group group;
+    att_error own = { 0 }, ignored = { 0 };
+    if (!transport)
+        return status;
+    if (!err)
+        err = &ignored;
+    own = *err;
+    att_status met = att_group_new(&group, transport, err);
+    if (met == ATT_OK && group.count > 1)
+        met = att_group_meet(&group, err);
+    if (met == ATT_OK) {
+        *err = own;
+        met = att_group_agree(&group, status, err);
+    }
+    att_group_free(&group);
+    return met;
 }

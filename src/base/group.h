@@ -1,9 +1,9 @@
-/* The processes that share a training run, on top of a transport (attend.h): waiting with a time
- * limit, gathering and broadcasting small messages, and agreeing on failures. A group of one
- * process sends nothing. Calls are collective unless stated: all processes make them in the same
- * order. */
-#ifndef ATT_TRAIN_GROUP_H
-#define ATT_TRAIN_GROUP_H
+/* The processes that share a training run or an evaluation, on top of a transport (attend.h):
+ * waiting with a time limit, gathering and broadcasting small messages, and agreeing on failures. A
+ * group of one process sends nothing. Calls are collective unless stated: all processes make them
+ * in the same order. */
+#ifndef ATT_BASE_GROUP_H
+#define ATT_BASE_GROUP_H
 
 #include "attend.h"
 
@@ -48,12 +48,22 @@ att_status att_group_wait(att_group *group, att_error *err);
 /* Not collective: lets messages move; never waits. */
 att_status att_group_poll(att_group *group, att_error *err);
 
+/* Not collective, after att_group_meet(): processes that may use the same cores of a host share
+ * them, unless the user has said how many threads each has (ATTEND_THREADS). */
+void att_group_share_cores(const att_group *group);
+
 /* `mine` [bytes] of every process into `all` [count, bytes] of process 0. */
 att_status att_group_gather(att_group *group, void *all, const void *mine, size_t bytes,
                             att_error *err);
 
 /* `data` [bytes] of process 0 into `data` of the others. */
 att_status att_group_broadcast(att_group *group, void *data, size_t bytes, att_error *err);
+
+/* `own` [bytes] of every process, one after the other, in *all of every process: that of process r
+ * from offsets[r] to offsets[r + 1] (offsets [count + 1]). Sizes may differ. Release *all with
+ * att_free(). */
+att_status att_group_all_gather(att_group *group, char **all, size_t *offsets, const void *own,
+                                size_t bytes, att_error *err);
 
 /* Ends a part of the run that may have failed in some processes: the status and the error of the
  * first that failed, in all; the message names its host unless it is process 0. */

@@ -1,5 +1,5 @@
-/* attend train as one of several processes: how it ends. */
-#include "train.h"
+/* A verb that several processes share: how it ends. */
+#include "processes.h"
 
 #include <stdio.h>
 
@@ -14,10 +14,9 @@ static exit_code report_failure(att_transport *transport, att_status status, con
     return report_code(status);
 }
 
-exit_code train_end(att_transport *transport, att_status status, const att_error *err,
-                    bool finished)
+exit_code processes_end(att_transport *transport, att_status status, const att_error *err,
+                        exit_code code)
 {
-    exit_code code = finished ? EXIT_DONE : EXIT_STOPPED;
     if (status != ATT_OK)
         code = report_failure(transport, status, err);
     if (transport && status != ATT_OK && !transport->agreed) {
@@ -28,10 +27,7 @@ exit_code train_end(att_transport *transport, att_status status, const att_error
     return code;
 }
 
-att_status train_refuse_search(att_transport *transport, att_error *err)
+bool processes_are_silent(const att_transport *transport)
 {
-    transport->agreed = true; /* every process was started with it */
-    return error_set(err, ATT_BAD_INPUT, "",
-                     "--try cannot be shared by several processes: run the "
-                     "search in one, then train the best with mpirun");
+    return transport && transport->rank > 0;
 }

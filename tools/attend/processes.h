@@ -1,0 +1,15 @@
+/* A verb that several processes share: how it ends. */
+#ifndef PROCESSES_H
+#define PROCESSES_H
+
+#include "program.h"
+
+/* Closes the transport, if any, and returns `code`, or reports a failure once for all processes
+ * that agree on it and returns its exit code. A process that failed alone ends all. */
+exit_code processes_end(att_transport *transport, att_status status, const att_error *err,
+                        exit_code code);
+
+/* Whether this process is one of several that does not print. */
+bool processes_are_silent(const att_transport *transport);
+
+#endif

@@ -106,29 +106,49 @@ att_status web_model_complete(att_string *out, const att_model *model, const cha
     return status == ATT_OK ? text.status : status;
 }
 
+att_status web_model_without_heads(att_model **out, const att_model *model, const int32_t *numbers,
+                                   int count, att_error *err)
+{
+    att_attention_head heads[WEB_MAX_HEADS];
+    if (count > WEB_MAX_HEADS)
+        count = WEB_MAX_HEADS;
+    for (int i = 0; i < count; i++)
+        heads[i] = (att_attention_head){ (att_attention_block)numbers[3 * i], numbers[3 * i + 1],
+                                         numbers[3 * i + 2] };
+    return att_model_without_heads(out, model, heads, (size_t)count, err);
+}
+
 att_status web_unit_render(att_string *out, const att_model *model, const char *text, int layer,
-                           int unit, const att_render_options *render, att_error *err)
+                           int unit, int signal, const att_render_options *render, att_error *err)
 {
     att_unit_activations *activations;
     att_status status =
         att_model_unit_activations(&activations, model, text, strlen(text),
-                                   (att_layer_unit){ layer, unit }, ATT_SIGNAL_DEFAULT, err);
+                                   (att_layer_unit){ layer, unit }, (att_unit_signal)signal, err);
     if (status == ATT_OK)
         status = att_highlight_render(out, att_unit_activations_get(activations), render, err);
     att_unit_activations_free(activations);
     return status;
 }
 
-att_status web_cells(att_string *out, const att_model *model, const char *text,
-                     const att_render_options *render, att_error *err)
+att_status web_cells_new(att_cells **out, const att_model *model, const char *text, int signal,
+                         int n_best, const char *pattern, att_error *err)
 {
     att_cells_options options = ATT_INIT(att_cells_options);
-    att_cells *cells;
     options.text = text;
     options.length = strlen(text);
-    att_status status = att_model_cells(&cells, model, NULL, &options, err);
-    if (status == ATT_OK)
-        status = att_cells_render(out, cells, render, err);
-    att_cells_free(cells);
-    return status;
+    options.signal = (att_unit_signal)signal;
+    options.n_best = n_best;
+    options.patterns = &pattern;
+    options.pattern_count = pattern ? 1 : 0;
+    return att_model_cells(out, model, NULL, &options, err);
+}
+
+att_status web_cells_sample(att_string *out, const att_cells *cells, int index,
+                            const att_render_options *render, att_error *err)
+{
+    const att_cells_property *property = att_cells_get(cells, (size_t)index);
+    return property && property->match_count > 0
+               ? att_highlight_render(out, &property->sample, render, err)
+               : ATT_OK;
 }

@@ -40,13 +40,20 @@ WEB_EXPORT att_status web_attention_map(att_string *out, const att_model *model,
 WEB_EXPORT att_status web_model_complete(att_string *out, const att_model *model,
                                          const char *prompt, const att_decoding_options *decoding,
                                          int tokens, att_error *err);
-/* Appends a text colored by a unit. */
+/* A copy of a Transformer without `count` heads: numbers [count,3] has block, layer and head. */
+enum { WEB_MAX_HEADS = 256 };
+WEB_EXPORT att_status web_model_without_heads(att_model **out, const att_model *model,
+                                              const int32_t *numbers, int count, att_error *err);
+/* Appends a text colored by a unit; `signal` is an att_unit_signal. */
 WEB_EXPORT att_status web_unit_render(att_string *out, const att_model *model, const char *text,
-                                      int layer, int unit, const att_render_options *render,
-                                      att_error *err);
-/* Appends the units that track properties of a text, in a format of att_cells_render(). */
-WEB_EXPORT att_status web_cells(att_string *out, const att_model *model, const char *text,
-                                const att_render_options *render, att_error *err);
+                                      int layer, int unit, int signal,
+                                      const att_render_options *render, att_error *err);
+/* Finds the units that track properties of a text; `pattern` (or NULL) is one more, NAME=REGEX. */
+WEB_EXPORT att_status web_cells_new(att_cells **out, const att_model *model, const char *text,
+                                    int signal, int n_best, const char *pattern, att_error *err);
+/* Appends a passage colored by the best unit of property `index`; nothing where none was found. */
+WEB_EXPORT att_status web_cells_sample(att_string *out, const att_cells *cells, int index,
+                                       const att_render_options *render, att_error *err);
 
 /* Appends one or two curves as SVG: values [curves,count], over x_first to x_last. */
 WEB_EXPORT att_status web_plot(att_string *out, const char *title, const char *x_label,

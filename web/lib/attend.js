@@ -11,6 +11,7 @@ export const FORMATS = { text: 0, markdown: 1, latex: 2, html: 3, json: 4, svg: 
 const DETAILS = { sheet: 0, none: 1, one: 2, all: 3 };
 const TYPES = ["seq2seq", "lm", "classifier", "caption", "tagger"];
 const BLOCKS = { encoder: 0, decoder: 1, cross: 2 };
+const SIGNALS = { default: 0, hidden: 1, cell: 2 };
 const PROGRESS = ["step", "steps", "epoch", "epochs", "loss", "learningRate", "tokensPerSecond", "secondsLeft"];
 const VALIDATION = ["step", "epoch", "learningRate", "trainLoss", "trainAccuracy", "loss", "accuracy", "exactMatch",
   "tokenErrorRate", "bleu", "bitsPerCharacter", "perplexity", "truncatedOutputs", "f1"];
@@ -289,14 +290,26 @@ export class Attend {
     }
   }
 
-  /** A beam search as a tree, SVG. @param {{model: number, line: string} & DecodingOptions} params */
+  /** A beam search as a tree: SVG, and its nodes. @param {{model: number, line: string} & DecodingOptions} params */
   beamTree({ model, line, ...options }) {
     const tree = this.make("att_model_beam_tree", this.find(model).pointer, line, this.decoding({ beam: 4, ...options }));
+    const render = (format) => this.withRender({ format }, (as) => this.text("att_beam_tree_render", tree, as));
     try {
-      return { svg: this.withRender({ format: "svg" }, (render) => this.text("att_beam_tree_render", tree, render)) };
+      return { svg: render("svg"), ...JSON.parse(render("json")) };
     } finally {
       this.exports.att_beam_tree_free(tree);
     }
+  }
+
+  /** A copy of a Transformer with heads switched off, opened.
+   * @param {{model: number, heads: {block: keyof typeof BLOCKS, layer: number, head: number}[]}} params */
+  withoutHeads({ model, heads }) {
+    const { pointer, name } = this.find(model);
+    const numbers = new Int32Array(heads.flatMap(({ block, layer, head }) => [BLOCKS[block] ?? -1, layer, head]));
+    const copy = this.make("web_model_without_heads", pointer, new Uint8Array(numbers.buffer), heads.length);
+    const id = ++this.lastId;
+    this.models.set(id, { pointer: copy, name });
+    return { model: id };
   }
 
   /** Attention inside a Transformer as SVG; without layer and head an overview of all.
@@ -318,15 +331,26 @@ export class Attend {
     }));
   }
 
-  /** A text colored by a unit of a recurrent model, HTML. @param {{model: number, text: string, layer: number, unit: number}} params */
-  unit({ model, text, layer, unit }) {
-    return { svg: this.withRender({ format: "svg" }, (render) =>
-      this.text("web_unit_render", this.find(model).pointer, text, layer, unit, render)) };
+  /** A text colored by a unit of a recurrent model, HTML.
+   * @param {{model: number, text: string, layer: number, unit: number, signal?: keyof typeof SIGNALS}} params */
+  unit({ model, text, layer, unit, signal = "default" }) {
+    return { html: this.withRender({ format: "html" }, (render) =>
+      this.text("web_unit_render", this.find(model).pointer, text, layer, unit, SIGNALS[signal] ?? 0, render)) };
   }
 
-  /** Units that track properties of a text. @param {{model: number, text: string}} params */
-  cells({ model, text }) {
-    return JSON.parse(this.withRender({ format: "json" }, (render) => this.text("web_cells", this.find(model).pointer, text, render)));
+  /** Units that track properties of a text, and for each property a passage colored by its best unit.
+   * `pattern` is a further property, NAME=REGEX.
+   * @param {{model: number, text: string, pattern?: string, nBest?: number, signal?: keyof typeof SIGNALS}} params */
+  cells({ model, text, pattern, nBest = 3, signal = "default" }) {
+    const cells = this.make("web_cells_new", this.find(model).pointer, text, SIGNALS[signal] ?? 0, nBest, pattern || null);
+    try {
+      const found = JSON.parse(this.withRender({ format: "json" }, (render) => this.text("att_cells_render", cells, render)));
+      const samples = found.properties.map((_, i) =>
+        this.withRender({ format: "html" }, (render) => this.text("web_cells_sample", cells, i, render)));
+      return { ...found, samples };
+    } finally {
+      this.exports.att_cells_free(cells);
+    }
   }
 
   // ---- training

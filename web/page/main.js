@@ -5,6 +5,7 @@ import { startWorksheets } from "./worksheets.js";
 import { startPlayground } from "./playground.js";
 import { startModel } from "./model.js";
 import { startTraining } from "./train.js";
+import { startCells } from "./cells.js";
 
 const address = (name) => new URL(name, document.baseURI);
 const fetched = new Map();
@@ -91,6 +92,7 @@ const worksheets = startWorksheets({ connect, load, notice });
 startPlayground({ client: worksheets.client, openSheet });
 startModel({ connect, load, notice, select, openSheet });
 startTraining({ connect, notice });
+startCells({ connect, load, notice });
 
 /** Opens a text in the first tab, with files that it loads. */
 function openSheet(text, name, files) {

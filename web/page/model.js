@@ -9,6 +9,7 @@ const get = (id) => /** @type {any} */ (document.getElementById(id));
 
 export function startModel({ connect, load, notice, select, openSheet }) {
   let client = null, bytes = null, name = "", opened = null, steps = [], at = 0, running = false, again = false;
+  let off = new Set(), whole = 0; // heads that are switched off; the model with all heads, while some are
 
   function start() {
     client ??= connect(() => bytes && open(bytes, name));
@@ -18,10 +19,10 @@ export function startModel({ connect, load, notice, select, openSheet }) {
   async function open(contents, newName) {
     problem(get("model-problem"), null);
     try {
-      const previous = opened;
+      const previous = opened ? [opened.model, ...(whole ? [whole] : [])] : [];
       const found = await start().call("open", { bytes: contents, name: newName });
-      [opened, bytes, name] = [found, contents, newName];
-      if (previous) client.call("close", { model: previous.model }).catch(() => {});
+      [opened, bytes, name, off, whole] = [found, contents, newName, new Set(), 0];
+      for (const model of previous) client.call("close", { model }).catch(() => {});
       describeModel();
       await update();
     } catch (error) {
@@ -49,6 +50,7 @@ export function startModel({ connect, load, notice, select, openSheet }) {
         for (let head = 1; head <= attention.heads; head++) views.push([`${block} ${layer} ${head}`, `${block}: layer ${layer}, head ${head}`]);
     }
     get("model-view").replaceChildren(...views.map(([value, text]) => new Option(text, value)));
+    drawHeads();
     if (!get("model-input").value) get("model-input").value = type === "seq2seq" ? "abcddcab" : "";
   }
 
@@ -58,6 +60,63 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     if (how === "greedy") return {};
     return { sample: true, temperature: number("model-temperature"), topK: number("model-topk"), topP: number("model-topp"), seed: number("model-seed") };
   }
+
+  // ---- heads, switched off and on
+
+  function drawHeads() {
+    const { attention } = opened;
+    get("head-part").hidden = !attention.heads;
+    get("model-compared").textContent = "";
+    const rows = [];
+    for (const block of ["encoder", "decoder", "cross"])
+      for (let layer = 1; layer <= attention[block]; layer++) {
+        const row = document.createElement("div"), label = document.createElement("span");
+        row.className = "heads";
+        label.textContent = `${block} ${layer}`;
+        row.append(label, ...Array.from({ length: attention.heads }, (_, i) => headButton(block, layer, i + 1)));
+        rows.push(row);
+      }
+    get("model-heads").replaceChildren(...rows);
+  }
+
+  function headButton(block, layer, head) {
+    const button = document.createElement("button"), key = `${block} ${layer} ${head}`;
+    button.textContent = String(head);
+    button.setAttribute("aria-label", `${block}, layer ${layer}, head ${head}`);
+    button.setAttribute("aria-pressed", "true");
+    button.dataset.head = key;
+    button.addEventListener("click", () => {
+      off.has(key) ? off.delete(key) : off.add(key);
+      button.setAttribute("aria-pressed", String(!off.has(key)));
+      switchHeads();
+    });
+    return button;
+  }
+
+  /** Everything below is computed by a copy of the model without these heads. */
+  async function switchHeads() {
+    try {
+      const previous = opened.model;
+      whole ||= previous;
+      const heads = [...off].map((key) => key.split(" ")).map(([block, layer, head]) => ({ block, layer: Number(layer), head: Number(head) }));
+      opened.model = heads.length ? (await client.call("withoutHeads", { model: whole, heads })).model : whole;
+      if (previous !== whole) client.call("close", { model: previous }).catch(() => {});
+      await update();
+    } catch (error) {
+      problem(get("model-problem"), error);
+    }
+  }
+
+  async function compareHeads(line, output) {
+    if (!off.size) return void (get("model-compared").textContent = "");
+    const before = opened.type === "lm" ? (await client.call("complete", { model: whole, prompt: line, tokens: 60, ...decoding() })).text
+      : textOf((await client.call("run", { model: whole, line, ...decoding() })).output);
+    const now = output === undefined ? get("model-output").textContent.slice(line.length) : textOf(output);
+    const many = off.size === 1 ? "one head" : `${off.size} heads`;
+    get("model-compared").textContent = before === now ? `Without ${many}: the same output.` : `Without ${many}: ${now}; with all heads: ${before}`;
+  }
+
+  const textOf = (output) => output.text ?? output.label ?? (output.labels ?? []).join(" ");
 
   // ---- what is shown
 
@@ -69,8 +128,7 @@ export function startModel({ connect, load, notice, select, openSheet }) {
       return undefined;
     }
     const { output } = await client.call("run", { model, line, ...decoding() });
-    const text = output.text ?? output.label ?? (output.labels ?? []).join(" ");
-    get("model-output").textContent = text;
+    get("model-output").textContent = textOf(output);
     return output;
   }
 
@@ -126,7 +184,32 @@ export function startModel({ connect, load, notice, select, openSheet }) {
 
   async function showTree(line) {
     if (!get("beam-part").open || opened.type !== "seq2seq") return;
-    show(get("model-tree"), (await client.call("beamTree", { model: opened.model, line })).svg);
+    const { svg, nodes } = await client.call("beamTree", { model: opened.model, line });
+    show(get("model-tree"), svg);
+    get("model-nodes").replaceChildren(...treeOf(nodes, -1));
+  }
+
+  /** Nodes of the search below `parent`; those that lead to the best output are open. */
+  function treeOf(nodes, parent) {
+    return nodes.flatMap((node, i) => (node.parent === parent ? [nodeOf(nodes, node, i)] : []));
+  }
+
+  function nodeOf(nodes, node, i) {
+    const inner = nodes.some((other) => other.parent === i), box = document.createElement(inner ? "details" : "div");
+    const line = inner ? document.createElement("summary") : box, token = document.createElement("b"), numbers = document.createElement("span");
+    const fate = { best: "best", finished: "an output", kept: "kept", dropped: "dropped" }[node.fate];
+    token.textContent = node.token;
+    token.dir = "auto";
+    numbers.className = "soft";
+    const normalized = node.normalized_score === null ? "" : `, ${node.normalized_score.toFixed(2)} per token`;
+    numbers.textContent = ` ${(100 * Math.exp(node.log_prob)).toFixed(1)} %, sum ${node.score.toFixed(2)}${normalized}: ${fate}`;
+    line.append(token, numbers);
+    box.classList.add("node", node.fate);
+    if (!inner) return box;
+    box.append(line);
+    if (node.fate === "best") box.append(...treeOf(nodes, i)), box.setAttribute("open", "");
+    else box.addEventListener("toggle", () => box.append(...treeOf(nodes, i)), { once: true });
+    return box;
   }
 
   async function update() {
@@ -141,6 +224,7 @@ export function startModel({ connect, load, notice, select, openSheet }) {
       await showSteps(line, output);
       await showMap(line, output);
       await showTree(line);
+      await compareHeads(line, output);
       problem(get("model-problem"), null);
     } catch (error) {
       problem(get("model-problem"), error);
@@ -173,7 +257,7 @@ export function startModel({ connect, load, notice, select, openSheet }) {
   get("model-open").addEventListener("click", () => choose(".safetensors", openFile));
   document.addEventListener("drop", (event) => {
     const file = event.dataTransfer?.files[0];
-    if (!file || !/\.safetensors$/.test(file.name)) return;
+    if (!file || !/\.safetensors$/.test(file.name) || !get("cells").hidden) return; // tab 5 opens its own
     select("model");
     openFile(file);
   });

@@ -3,7 +3,7 @@
 // runs nothing, and only known elements and attributes are copied from there. The Content-Security-Policy of the
 // page would stop a script even so.
 
-const HTML = new Set(`article section main div p span a h1 h2 h3 h4 table thead tbody tr th td figure figcaption details
+const HTML = new Set(`article section main div p span a u h1 h2 h3 h4 table thead tbody tr th td figure figcaption details
   summary footer ul ol li em strong b i code pre sub sup br hr`.split(/\s+/));
 const SVG = new Set(`svg g rect path line polyline polygon circle ellipse text tspan title desc defs pattern
   linearGradient stop clipPath`.split(/\s+/));
@@ -34,8 +34,8 @@ function copy(node) {
   return made;
 }
 
-/** Shows HTML or SVG text in `element`, in a shadow tree with the styles that it came with. */
-export function show(element, text) {
+/** Shows HTML or SVG text in `element`, in a shadow tree with the styles that it came with, and `rules` besides. */
+export function show(element, text, rules = "") {
   const css = [];
   // Taken out before parsing: the policy of the page would report them even in a document that shows nothing.
   const markup = text.replace(/<style>([^]*?)<\/style>/g, (_, rules) => (css.push(rules), ""));
@@ -49,7 +49,7 @@ export function show(element, text) {
   }
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css.join("\n").replaceAll(":root", ":host").replace(/(^|[{},])body\b/gm, "$1.body") +
-    "\n.body>svg{max-width:100%;height:auto;display:block}.body>p{margin:.75rem}.line{display:none}main{padding-top:.5rem}");
+    "\n.body>svg{max-width:100%;height:auto;display:block}.body>p{margin:.75rem}.line{display:none}main{padding-top:.5rem}" + rules);
   root.adoptedStyleSheets = [sheet];
   root.replaceChildren(body);
   element.hidden = false;

@@ -168,12 +168,14 @@ ATT_API att_status att_cpu_check(att_error *err);
 /* ---------------------------------------------------------------- 4. Tensors and their files */
 #define ATT_MAX_RANK 8
 /* Element types. The 16-bit types are for storage: att_tensor_* functions and attention's query,
- * key, value and biases take them; every other call refuses them. */
+ * key, value and biases take them; every other call refuses them. So is int8, which only
+ * att_tensor_* functions take. */
 typedef enum att_dtype {
-    ATT_F32 = 1, /* float */
-    ATT_F64 = 2, /* double */
-    ATT_F16 = 3, /* uint16_t: IEEE binary16, "float16" */
-    ATT_BF16 = 4 /* uint16_t: the upper half of a float, "bfloat16" */
+    ATT_F32 = 1,  /* float */
+    ATT_F64 = 2,  /* double */
+    ATT_F16 = 3,  /* uint16_t: IEEE binary16, "float16" */
+    ATT_BF16 = 4, /* uint16_t: the upper half of a float, "bfloat16" */
+    ATT_I8 = 5    /* int8_t: "int8" */
 } att_dtype;
 
 /* An array of up to 8 dimensions. Element [i0, i1, …] is at data[i0*stride[0] + i1*stride[1] + …];
@@ -758,6 +760,30 @@ ATT_API att_status att_model_read(att_model **out, const void *bytes, size_t siz
 ATT_API att_status att_model_load_unverified(att_model **out, const char *path, att_error *err);
 ATT_API void att_model_free(att_model *model);
 
+/* The numbers of linear layers and embeddings: float32, or int8 with a scale for each output, which
+ * takes a quarter of the memory (docs/running.md). Attention, norms and softmax are always float.
+ */
+typedef enum att_precision {
+    ATT_PRECISION_STORED, /* as in the file */
+    ATT_PRECISION_FLOAT32,
+    ATT_PRECISION_INT8,
+} att_precision;
+typedef struct att_model_load_options {
+    size_t size;
+    att_precision precision;
+} att_model_load_options;
+/* att_model_load() and att_model_read() with options (NULL: none). Loading float weights as int8
+ * gives the bits of their quantized file. */
+ATT_API att_status att_model_load_with(att_model **out, const char *path,
+                                       const att_model_load_options *options, att_error *err);
+ATT_API att_status att_model_read_with(att_model **out, const void *bytes, size_t size,
+                                       const char *name, const att_model_load_options *options,
+                                       att_error *err);
+/* A copy with int8 weights, for inference: it cannot be trained, and has no gradients. */
+ATT_API att_status att_model_quantize(att_model **out, const att_model *model, att_error *err);
+/* ATT_PRECISION_FLOAT32 or ATT_PRECISION_INT8. */
+ATT_API att_precision att_model_precision(const att_model *model);
+
 typedef struct att_checksum_report {
     size_t size;
     bool recorded;  /* the file has a checksum; without one nothing was compared */
@@ -789,7 +815,8 @@ ATT_API att_status att_model_build(att_model **out, const att_settings *settings
                                    att_error *err);
 
 /* The parameters: their number, names (NULL past the last), and the values of one: a view, which
- * is not to be written and does not outlive the model, or a copy. */
+ * is not to be written and does not outlive the model, or a copy. Only float weights have a view;
+ * a copy of int8 weights is float. */
 ATT_API size_t att_model_tensor_count(const att_model *model);
 ATT_API const char *att_model_tensor_name(const att_model *model, size_t index);
 ATT_API att_status att_model_tensor_view(att_tensor *out, const att_model *model, const char *name,

@@ -137,7 +137,7 @@ att_status att_shape_check_dtype(const char *name, const att_tensor *tensor, boo
 {
     if (!half)
         return att_tensor_check_float("attention", name, tensor, err);
-    if (att_dtype_size(tensor->dtype) > 0)
+    if (att_dtype_size(tensor->dtype) > 0 && tensor->dtype != ATT_I8)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, "attention",
                     "%s: expected float32, float64, float16 or bfloat16, found %s", name,

@@ -150,6 +150,7 @@ att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *mod
     att_rnn_stack stack;
     att_encoding encoding = { 0 };
     *out = NULL;
+    ATT_TRY(att_model_require_float(model, NULL, "gradient flow", err));
     ATT_TRY(att_model_rnn_stack(&stack, model, err));
     if (!stack.logits)
         return att_fail(err, ATT_BAD_INPUT, NULL, "gradient flow needs an RNN language model");

@@ -239,6 +239,7 @@ static att_status write_sheet(head_writer *h, att_error *err)
 att_status att_model_head_sheet(att_string *out, const att_model *model, const char *file,
                                 const att_head_selection *which, att_error *err)
 {
+    ATT_TRY(att_model_require_float(model, NULL, "a worksheet", err));
     head_writer h = { .w = { .out = out, .model = model, .file = file },
                       .head = which->head > 0 ? which->head - 1 : 0 };
     size_t before = out->length;

@@ -257,6 +257,7 @@ static att_status write_sheet(att_model_sheet_writer *s, const char *target, att
 att_status att_model_sheet(att_string *out, const att_model *model, const char *file,
                            const att_model_sheet_options *options, att_error *err)
 {
+    ATT_TRY(att_model_require_float(model, NULL, "a worksheet", err));
     att_model_sheet_options given;
     ATT_TRY(ATT_OPTIONS_COPY(att_model_sheet_options, &given, options, err));
     if (!given.input && att_model_type_get(model) != ATT_MODEL_CAPTION)

@@ -156,19 +156,19 @@ void att_int8_matrix_quantize(const att_int8_matrix *to, const float *b, size_t 
     clear_padding(to);
 }
 
-void att_int8_matrix_column(int8_t *to, const att_int8_matrix *from, size_t j)
+void att_int8_matrix_column(int8_t *to, const att_int8_matrix *from, size_t j, size_t step)
 {
     const int8_t *column = column_start(from, j);
     for (size_t k = 0; k < from->depth; k++)
-        to[k] = column[k / ATT_INT8_GROUP * GROUP_BYTES + k % ATT_INT8_GROUP];
+        to[k * step] = column[k / ATT_INT8_GROUP * GROUP_BYTES + k % ATT_INT8_GROUP];
 }
 
-void att_int8_matrix_column_floats(float *to, const att_int8_matrix *from, size_t j)
+void att_int8_matrix_column_floats(float *to, const att_int8_matrix *from, size_t j, size_t step)
 {
     const int8_t *column = column_start(from, j);
     float scale = from->scales[j];
     for (size_t k = 0; k < from->depth; k++)
-        to[k] = (float)column[k / ATT_INT8_GROUP * GROUP_BYTES + k % ATT_INT8_GROUP] * scale;
+        to[k * step] = (float)column[k / ATT_INT8_GROUP * GROUP_BYTES + k % ATT_INT8_GROUP] * scale;
 }
 
 void att_int8_matrix_gather(const att_int8_matrix *to, const att_int8_matrix *from,

@@ -43,9 +43,10 @@ void att_int8_matrix_pack(const att_int8_matrix *to, const int8_t *b, size_t str
 void att_int8_matrix_quantize(const att_int8_matrix *to, const float *b, size_t stride,
                               bool transposed, float *column);
 
-/* Copies column `j`: its integers, or the numbers that they stand for, integer times scale. */
-void att_int8_matrix_column(int8_t *to, const att_int8_matrix *from, size_t j);
-void att_int8_matrix_column_floats(float *to, const att_int8_matrix *from, size_t j);
+/* Copies column `j`, element k to to[k * step]: its integers, or the numbers that they stand for,
+ * integer times scale. */
+void att_int8_matrix_column(int8_t *to, const att_int8_matrix *from, size_t j, size_t step);
+void att_int8_matrix_column_floats(float *to, const att_int8_matrix *from, size_t j, size_t step);
 
 /* Copies columns `ids` to a matrix of `count` columns. */
 void att_int8_matrix_gather(const att_int8_matrix *to, const att_int8_matrix *from,

@@ -94,6 +94,7 @@ void att_candidate_layer_start(att_candidate_layer *layer, const att_candidates 
 void att_candidate_layer_free(att_candidate_layer *layer)
 {
     att_free(layer->panels);
+    att_free(layer->int8_block);
     att_free(layer->bias);
     *layer = (att_candidate_layer){ 0 };
 }
@@ -124,21 +125,49 @@ static void gather_panels(float *to, const float *from, const att_ids *ids, size
     }
 }
 
+/* The weights of the candidates, of floats. False where memory is out. */
+static bool gather_floats(att_candidate_layer *layer, att_tape *tape, const att_node *w,
+                          bool transposed, size_t depth)
+{
+    const att_ids *all = &layer->candidates->all;
+    const float *panels = att_node_packed_weights(tape, w, transposed);
+    if (!panels || !reserve_floats(&layer->panels, &layer->panel_capacity,
+                                   att_matmul_packed_size(depth, all->count)))
+        return false;
+    gather_panels(layer->panels, panels, all, depth);
+    return true;
+}
+
+/* The same of int8. */
+static bool gather_int8(att_candidate_layer *layer, const att_int8_matrix *from)
+{
+    const att_ids *all = &layer->candidates->all;
+    size_t size = att_int8_matrix_size(from->depth, all->count);
+    if (size > layer->int8_capacity) {
+        att_free(layer->int8_block);
+        layer->int8_block = att_alloc(size, 1);
+        layer->int8_capacity = layer->int8_block ? size : 0;
+    }
+    if (!layer->int8_block)
+        return false;
+    layer->int8 = att_int8_matrix_place(layer->int8_block, from->depth, all->count);
+    att_int8_matrix_gather(&layer->int8, from, all->items, all->count);
+    return true;
+}
+
 static bool gather(att_candidate_layer *layer, att_tape *tape, const att_output_weights *weights,
                    size_t depth)
 {
     const att_ids *all = &layer->candidates->all;
-    const float *panels =
-        att_node_packed_weights(tape, att_tape_param(tape, weights->w), weights->transposed);
-    if (!panels)
+    const att_node *w = att_tape_param(tape, weights->w);
+    if (!w)
         return false;
-    if (!reserve_floats(&layer->panels, &layer->panel_capacity,
-                        att_matmul_packed_size(depth, all->count)) ||
+    if (!(w->int8 ? gather_int8(layer, w->int8)
+                  : gather_floats(layer, tape, w, weights->transposed, depth)) ||
         !reserve_floats(&layer->bias, &layer->bias_capacity, all->count)) {
         att_fail_memory(att_tape_error(tape));
         return false;
     }
-    gather_panels(layer->panels, panels, all, depth);
     const att_node *bias =
         weights->bias == ATT_NO_PARAM ? NULL : att_tape_param(tape, weights->bias);
     for (size_t i = 0; i < all->count; i++)
@@ -181,11 +210,20 @@ static void log_softmax_rows(void *context, int64_t begin, int64_t end)
 }
 
 /* The logits of all candidates of the batch, [rows,count]. */
-static att_node *compute_logits(const att_candidate_layer *layer, att_tape *tape, const att_node *x)
+static att_node *compute_logits(const att_candidate_layer *layer, att_tape *tape, const att_node *x,
+                                bool int8)
 {
     int64_t rows = att_node_rows(x), count = (int64_t)layer->candidates->all.count;
     size_t depth = (size_t)att_node_last_dim(x);
     att_node *logits = att_tape_input(tape, 2, (int64_t[]){ rows, count }, NULL);
+    if (logits && int8)
+        return att_tape_int8_matmul(tape, &(att_int8_linear){ .b = &layer->int8,
+                                                              .rows = rows,
+                                                              .a = x->value,
+                                                              .c = logits->value,
+                                                              .bias = layer->bias })
+                   ? logits
+                   : NULL;
     const att_matmul_call call = { .batch = 1,
                                    .rows = (size_t)rows,
                                    .columns = (size_t)count,
@@ -208,8 +246,8 @@ const float *att_candidate_log_probs(att_candidate_layer *layer, att_tape *tape,
     if (!x || (!layer->gathered && !gather(layer, tape, weights, (size_t)att_node_last_dim(x))))
         return NULL;
     const att_node *w = att_tape_param(tape, weights->w);
-    att_node *logits = compute_logits(layer, tape, x);
-    if (!w || !logits)
+    att_node *logits = w ? compute_logits(layer, tape, x, w->int8) : NULL;
+    if (!logits)
         return NULL;
     int64_t rows = att_node_rows(x);
     candidate_job job = { .candidates = layer->candidates,

@@ -42,8 +42,11 @@ typedef struct att_output_weights {
 /* The part of an output layer that belongs to candidates. Start from {0}. */
 typedef struct att_candidate_layer {
     const att_candidates *candidates; /* borrowed; NULL: every token is a candidate */
-    float *panels;                    /* packed */
-    float *bias;                      /* [candidates->all.count] */
+    float *panels;                    /* packed; or, where the output layer is int8: */
+    att_int8_matrix int8;             /* in int8_block */
+    void *int8_block;
+    size_t int8_capacity; /* bytes */
+    float *bias;          /* [candidates->all.count] */
     size_t panel_capacity, bias_capacity;
     bool gathered; /* from the weights, for these candidates */
 } att_candidate_layer;

@@ -80,7 +80,7 @@ static att_status fill(att_image_encoder *encoder, const att_bundle *bundle, con
     ATT_TRY(read_labels(encoder, bundle, name, err));
     build(&builder, encoder, projection && projection->rank == 2 ? projection->shape[1] : 0);
     ATT_TRY(builder.status);
-    return att_params_from_bundle(&encoder->params, bundle, name, err);
+    return att_params_from_bundle(&encoder->params, bundle, false, name, err);
 }
 
 static att_image_encoder *encoder_alloc(void)

@@ -62,11 +62,14 @@ att_status att_model_require_type(const att_model *model, att_model_type type, a
  *   attend.output_ratio, attend.output_excess  numbers: att_output_length; missing where unknown
  *   attend.training      JSON: the training state; may be missing
  *   attend.import        JSON: where imported weights come from; may be missing
+ *   attend.precision     "int8" where tensors are int8 (model_params.c); else missing
  *
  * Tensors whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are ignored.
  * The header with all metadata takes 64 MiB at most, one value 32 MiB (tensor/bundle.h). */
-#define ATT_MODEL_FORMAT    "2"
-#define ATT_TRAINING_PREFIX "training."
+#define ATT_MODEL_FORMAT        "2"
+#define ATT_TRAINING_PREFIX     "training."
+#define ATT_KEY_PRECISION       "attend.precision"
+#define ATT_PRECISION_INT8_NAME "int8"
 
 /* One member of the metadata of an import: a text, or a number if `text` is NULL. */
 typedef struct att_metadata_entry {
@@ -109,6 +112,12 @@ att_status att_model_check_format(const att_bundle *bundle, const char *name, at
  * missing, unknown or of the wrong shape. */
 att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,
                                  att_error *err);
+att_status att_model_from_bundle_as(att_model **out, const att_bundle *bundle,
+                                    att_precision precision, const char *name, att_error *err);
+
+/* Refuses an int8 model: "is an int8 model, but <what> needs float weights". */
+att_status att_model_require_float(const att_model *model, const char *name, const char *what,
+                                   att_error *err);
 
 /* Replaces the values of the parameters by those of the bundle, with the same checks. For training,
  * whose model is not shared yet. */

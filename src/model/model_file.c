@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "base/progress.h"
 #include "base/quote.h"
 #include "base/string.h"
@@ -25,6 +26,7 @@
 #define KEY_IMPORT       "attend.import"
 #define KEY_RATIO        "attend.output_ratio"
 #define KEY_EXCESS       "attend.output_excess"
+#define KEY_PRECISION    ATT_KEY_PRECISION
 
 /* ---- writing */
 
@@ -97,6 +99,8 @@ att_status att_model_metadata_to_bundle(att_bundle *bundle, const att_model *mod
                                       .training_json = training,
                                       .import_json = model->import_json };
     ATT_TRY(att_model_set_metadata(bundle, &meta, err));
+    if (model->params.int8)
+        ATT_TRY(att_bundle_meta_set(bundle, KEY_PRECISION, ATT_PRECISION_INT8_NAME, err));
     ATT_TRY(set_output_length(bundle, &model->output_length, err));
     return set_temperature(bundle, temperature, err);
 }
@@ -135,115 +139,6 @@ att_status att_model_write(att_string *out, const att_model *model, att_error *e
 }
 
 /* ---- reading */
-
-static bool same_shape(const att_tensor *tensor, const att_param *param)
-{
-    return tensor->rank == param->rank &&
-           memcmp(tensor->shape, param->shape, (size_t)param->rank * sizeof *param->shape) == 0;
-}
-
-static att_status check_tensor(const att_bundle *bundle, const att_param *param, const char *name,
-                               att_error *err)
-{
-    const att_tensor *tensor = att_bundle_get(bundle, param->name);
-    if (!tensor)
-        return att_fail(err, ATT_BAD_INPUT, name, "the tensor '%s' is missing", param->name);
-    if (same_shape(tensor, param))
-        return ATT_OK;
-    char found[ATT_SHAPE_STRING_SIZE], expected[ATT_SHAPE_STRING_SIZE];
-    return att_fail(err, ATT_BAD_INPUT, name,
-                    "the tensor '%s': expected shape %s by the settings, found %s", param->name,
-                    att_shape_to_string(expected, param->rank, param->shape),
-                    att_shape_to_string(found, tensor->rank, tensor->shape));
-}
-
-/* Refuses a bundle that lacks a tensor of the model, or has one that is neither of the model nor of
- * the training loop. */
-static att_status check_tensors(const att_bundle *bundle, const att_params *params,
-                                const char *name, att_error *err)
-{
-    for (int i = 0; i < params->count; i++)
-        ATT_TRY(check_tensor(bundle, &params->items[i], name, err));
-    for (size_t i = 0; i < att_bundle_count(bundle); i++) {
-        const char *tensor = att_bundle_name(bundle, i);
-        char quoted[ATT_QUOTED_SIZE];
-        if (strncmp(tensor, ATT_TRAINING_PREFIX, strlen(ATT_TRAINING_PREFIX)) != 0 &&
-            att_params_find(params, tensor) < 0)
-            return att_fail(err, ATT_BAD_INPUT, name,
-                            "the tensor '%s' is not a parameter of this model",
-                            att_quote(quoted, tensor, strlen(tensor)));
-    }
-    return ATT_OK;
-}
-
-/* Tests the bits of whole tensors without a branch, so that compilers vectorize it. */
-static bool all_finite(const float *values, size_t count)
-{
-    const uint32_t exponent = 0x7F800000;
-    uint32_t odd = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        odd |= (bits & exponent) == exponent;
-    }
-    return odd == 0;
-}
-
-/* A NaN in any weight would silently corrupt every output, so refuse the file. */
-static att_status check_finite(const att_params *params, const att_param *param, const char *name,
-                               att_error *err)
-{
-    const float *values = params->value + param->offset;
-    size_t i = 0;
-    if (all_finite(values, param->count))
-        return ATT_OK;
-    while (isfinite(values[i]))
-        i++;
-    return att_fail(err, ATT_BAD_INPUT, name,
-                    "the tensor '%s' holds %g at index %zu, expected finite numbers", param->name,
-                    (double)values[i], i);
-}
-
-static att_status load_values(att_params *params, const att_bundle *bundle, const char *name,
-                              att_error *err)
-{
-    for (int i = 0; i < params->count; i++) {
-        const att_param *param = &params->items[i];
-        att_tensor_copy_to_array(params->value + param->offset, ATT_F32,
-                                 att_bundle_get(bundle, param->name));
-        ATT_TRY(check_finite(params, param, name, err));
-        ATT_TRY(att_progress_check(err));
-    }
-    att_params_mark_changed(params);
-    ATT_TRY(att_params_pack(params, err)); /* inference only reads from here on */
-    return att_progress_check(err);
-}
-
-att_status att_model_load_values(att_model *model, const att_bundle *bundle, const char *name,
-                                 att_error *err)
-{
-    ATT_TRY(check_tensors(bundle, &model->params, name, err));
-    return load_values(&model->params, bundle, name, err);
-}
-
-/* Shapes are compared before anything of their size is allocated: a file cannot make the library
- * allocate more than its own size. */
-att_status att_params_from_bundle(att_params *params, const att_bundle *bundle, const char *name,
-                                  att_error *err)
-{
-    ATT_TRY(check_tensors(bundle, params, name, err));
-    ATT_TRY(att_params_alloc(params, err));
-    return load_values(params, bundle, name, err);
-}
-
-att_status att_params_to_bundle(att_bundle *bundle, const att_params *params, att_error *err)
-{
-    for (int i = 0; i < params->count; i++) {
-        att_tensor view = att_param_view(params, i);
-        ATT_TRY(att_bundle_add(bundle, params->items[i].name, &view, err));
-    }
-    return ATT_OK;
-}
 
 static att_status require_metadata(const char **out, const att_bundle *bundle, const char *key,
                                    const char *name, att_error *err)
@@ -404,25 +299,47 @@ static att_status read_metadata(att_model *model, const att_bundle *bundle, cons
     return read_metadata_json(&model->import_json, model, bundle, KEY_IMPORT, name, err);
 }
 
-static att_status fill(att_model *model, const att_bundle *bundle, const char *name, att_error *err)
+/* Whether the values are to be int8: by the request, else by the file. */
+static att_status choose_int8(bool *out, const att_bundle *bundle, att_precision precision,
+                              const char *name, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const char *stored = att_bundle_meta_get(bundle, KEY_PRECISION);
+    if (stored && strcmp(stored, ATT_PRECISION_INT8_NAME) != 0)
+        return att_fail(err, ATT_BAD_INPUT, name, "its '" KEY_PRECISION "' is '%s', expected int8",
+                        att_quote(quoted, stored, strlen(stored)));
+    *out = precision == ATT_PRECISION_STORED ? stored != NULL : precision == ATT_PRECISION_INT8;
+    return ATT_OK;
+}
+
+static att_status fill(att_model *model, const att_bundle *bundle, att_precision precision,
+                       const char *name, att_error *err)
 {
     att_error inner = { 0 };
+    bool int8 = false;
+    ATT_TRY(choose_int8(&int8, bundle, precision, name, err));
     ATT_TRY(find_architecture(&model->architecture, bundle, name, err));
     ATT_TRY(read_metadata(model, bundle, name, err));
     att_status status = model->architecture->build(model, &inner);
     if (status != ATT_OK)
         return att_fail(err, status, name, "%s", inner.message);
-    return att_params_from_bundle(&model->params, bundle, name, err);
+    return att_params_from_bundle(&model->params, bundle, int8, name, err);
 }
 
 att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,
                                  att_error *err)
 {
+    return att_model_from_bundle_as(out, bundle, ATT_PRECISION_STORED, name, err);
+}
+
+att_status att_model_from_bundle_as(att_model **out, const att_bundle *bundle,
+                                    att_precision precision, const char *name, att_error *err)
+{
     *out = NULL;
     att_model *model = att_model_alloc();
     if (!model)
         return att_fail_memory(err);
-    att_status status = fill(model, bundle, name, err);
+    att_status status = fill(model, bundle, precision, name, err);
     if (status == ATT_OK)
         *out = model;
     else
@@ -448,7 +365,9 @@ static att_status load_bundle(att_bundle **out, const char *path, att_verify_sco
     ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
     att_status status = check_file_format(bytes.data, bytes.length, path, err);
     if (status == ATT_OK)
-        status = att_safetensors_read_in_place(out, &bytes, verified, path, err);
+        status = att_safetensors_read_in_place(
+            out, &bytes, (att_safetensors_options){ .scope = verified, .keeps_int8 = true }, path,
+            err);
     att_string_free(&bytes);
     return status;
 }
@@ -463,11 +382,11 @@ att_status att_model_read_bundle(att_bundle **out, const void *bytes, size_t siz
 {
     *out = NULL;
     ATT_TRY(check_file_format(bytes, size, name, err));
-    return att_safetensors_read(out, bytes, size, name, err);
+    return att_safetensors_read_model(out, bytes, size, name, err);
 }
 
-static att_status load_model(att_model **out, const char *path, att_verify_scope verified,
-                             att_error *err)
+static att_status load_model(att_model **out, const char *path, att_precision precision,
+                             att_verify_scope verified, att_error *err)
 {
     *out = NULL;
     att_bundle *bundle;
@@ -475,7 +394,7 @@ static att_status load_model(att_model **out, const char *path, att_verify_scope
     att_progress_begin(&scope, "loading", 0);
     att_status status = load_bundle(&bundle, path, verified, err);
     if (status == ATT_OK)
-        status = att_model_from_bundle(out, bundle, path, err);
+        status = att_model_from_bundle_as(out, bundle, precision, path, err);
     status = att_progress_end(&scope, status, err);
     att_bundle_free(bundle);
     if (status != ATT_OK) {
@@ -487,24 +406,52 @@ static att_status load_model(att_model **out, const char *path, att_verify_scope
 
 att_status att_model_load(att_model **out, const char *path, att_error *err)
 {
-    return load_model(out, path, ATT_VERIFY_FILE, err);
+    return load_model(out, path, ATT_PRECISION_STORED, ATT_VERIFY_FILE, err);
 }
 
 att_status att_model_load_unverified(att_model **out, const char *path, att_error *err)
 {
-    return load_model(out, path, ATT_VERIFY_HEADER, err);
+    return load_model(out, path, ATT_PRECISION_STORED, ATT_VERIFY_HEADER, err);
+}
+
+/* The options of a caller, checked. */
+static att_status resolve_options(att_model_load_options *out,
+                                  const att_model_load_options *options, att_error *err)
+{
+    ATT_TRY(ATT_OPTIONS_COPY(att_model_load_options, out, options, err));
+    if ((unsigned)out->precision <= ATT_PRECISION_INT8)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, "precision", "%d is not an att_precision",
+                    (int)out->precision);
+}
+
+att_status att_model_load_with(att_model **out, const char *path,
+                               const att_model_load_options *options, att_error *err)
+{
+    att_model_load_options resolved;
+    *out = NULL;
+    ATT_TRY(resolve_options(&resolved, options, err));
+    return load_model(out, path, resolved.precision, ATT_VERIFY_FILE, err);
 }
 
 att_status att_model_read(att_model **out, const void *bytes, size_t size, const char *name,
                           att_error *err)
 {
+    return att_model_read_with(out, bytes, size, name, NULL, err);
+}
+
+att_status att_model_read_with(att_model **out, const void *bytes, size_t size, const char *name,
+                               const att_model_load_options *options, att_error *err)
+{
+    att_model_load_options resolved;
     *out = NULL;
+    ATT_TRY(resolve_options(&resolved, options, err));
     att_bundle *bundle;
     att_progress_scope scope;
     att_progress_begin(&scope, "loading", 0);
     att_status status = att_model_read_bundle(&bundle, bytes, size, name, err);
     if (status == ATT_OK)
-        status = att_model_from_bundle(out, bundle, name, err);
+        status = att_model_from_bundle_as(out, bundle, resolved.precision, name, err);
     status = att_progress_end(&scope, status, err);
     att_bundle_free(bundle);
     if (status != ATT_OK) {
@@ -512,4 +459,31 @@ att_status att_model_read(att_model **out, const void *bytes, size_t size, const
         *out = NULL;
     }
     return status;
+}
+
+att_status att_model_quantize(att_model **out, const att_model *model, att_error *err)
+{
+    *out = NULL;
+    att_bundle *bundle = NULL;
+    att_status status = bundle_of_model(&bundle, model, err);
+    if (status == ATT_OK)
+        status = att_model_from_bundle_as(out, bundle, ATT_PRECISION_INT8, "model", err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+att_precision att_model_precision(const att_model *model)
+{
+    return model->params.int8 ? ATT_PRECISION_INT8 : ATT_PRECISION_FLOAT32;
+}
+
+att_status att_model_require_float(const att_model *model, const char *name, const char *what,
+                                   att_error *err)
+{
+    if (!model->params.int8)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "is an int8 model, but %s needs float weights: use the model that it was "
+                    "quantized from",
+                    what);
 }

@@ -17,11 +17,14 @@ enum { ATT_INFO_KEY_WIDTH = 24 };
 att_model *att_model_alloc(void);
 
 /* Allocates the parameters and copies the tensors of the same names into them. A tensor that is
- * missing, unknown or of the wrong shape is ATT_BAD_INPUT; `name` is the file in errors. */
-att_status att_params_from_bundle(att_params *params, const att_bundle *bundle, const char *name,
-                                  att_error *err);
+ * missing, unknown or of the wrong shape is ATT_BAD_INPUT; `name` is the file in errors. With
+ * `int8`, the parameters that can be int8 become so (tape/params.h). */
+att_status att_params_from_bundle(att_params *params, const att_bundle *bundle, bool int8,
+                                  const char *name, att_error *err);
 
-/* Adds every parameter to the bundle as a tensor. */
+/* Adds every parameter, or one, to the bundle: a tensor, or two for int8 (model_params.c). */
+att_status att_param_to_bundle(att_bundle *bundle, const att_params *params, int index,
+                               att_error *err);
 att_status att_params_to_bundle(att_bundle *bundle, const att_params *params, att_error *err);
 
 /* Refuses `json`, the metadata `key` of the file `name`, unless it is a JSON object. */

@@ -17,6 +17,14 @@ static size_t value_count(const att_params *params)
     return count;
 }
 
+static int int8_count(const att_params *params)
+{
+    int count = 0;
+    for (int i = 0; i < params->count; i++)
+        count += att_param_int8(params, i) != NULL;
+    return count;
+}
+
 /* ---- text */
 
 /* Prints the key of a setting and its value; nothing for a setting without a value. */
@@ -73,8 +81,9 @@ static att_status parameter_lines(att_string *out, const att_params *params)
     for (int i = 0; i < params->count; i++) {
         char shape[ATT_SHAPE_STRING_SIZE];
         const att_param *param = &params->items[i];
-        ATT_TRY(att_string_printf(out, "  %-26s %s\n", param->name,
-                                  att_shape_to_string(shape, param->rank, param->shape)));
+        ATT_TRY(att_string_printf(out, "  %-26s %s%s\n", param->name,
+                                  att_shape_to_string(shape, param->rank, param->shape),
+                                  att_param_int8(params, i) ? " int8" : ""));
     }
     return ATT_OK;
 }
@@ -91,6 +100,9 @@ static att_status info_text(att_string *out, const att_model *model)
     ATT_TRY(att_string_printf(out, "%s model with %zu parameters in %d tensors\n",
                               model->architecture->name, value_count(&model->params),
                               model->params.count));
+    if (model->params.int8)
+        ATT_TRY(att_string_printf(out, "  %-*s int8 in %d tensors\n", ATT_INFO_KEY_WIDTH,
+                                  "precision", int8_count(&model->params)));
     const char *target = model->source_vocab ? "target vocabulary" : "vocabulary";
     if (model->source_vocab)
         ATT_TRY(vocabulary_line(out, "source vocabulary", model->source_vocab));
@@ -128,6 +140,7 @@ static void put_tensors(att_json_writer *out, const att_params *params)
         for (int d = 0; d < param->rank; d++)
             att_json_put_integer(out, NULL, param->shape[d]);
         att_json_end(out);
+        att_json_put_string(out, "dtype", att_param_int8(params, i) ? "int8" : "float32");
         att_json_end(out);
     }
     att_json_end(out);
@@ -171,6 +184,7 @@ static att_status info_json(att_string *out, const att_model *model, att_error *
     if (model->source_vocab)
         put_vocabulary(&json, "source_vocab", model->source_vocab);
     put_vocabulary(&json, "target_vocab", model->target_vocab);
+    att_json_put_string(&json, "precision", model->params.int8 ? "int8" : "float32");
     att_json_put_integer(&json, "parameters", (int64_t)value_count(&model->params));
     put_tensors(&json, &model->params);
     put_json(&json, "settings", settings.data);

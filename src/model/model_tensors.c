@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/quote.h"
+#include "model/model_file.h"
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -120,6 +121,9 @@ att_status att_model_tensor_view(att_tensor *out, const att_model *model, const 
     int index;
     *out = (att_tensor){ 0 };
     ATT_TRY(find_tensor(&index, model, name, err));
+    if (att_param_int8(&model->params, index))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "the tensor '%s' is int8 and has no view as float: copy it", name);
     *out = att_param_view(&model->params, index);
     return ATT_OK;
 }
@@ -128,8 +132,16 @@ att_status att_model_tensor_get(att_tensor *out, const att_model *model, const c
                                 att_error *err)
 {
     att_tensor view;
+    int index;
     *out = (att_tensor){ 0 };
-    ATT_TRY(att_model_tensor_view(&view, model, name, err));
+    ATT_TRY(find_tensor(&index, model, name, err));
+    const att_param *param = &model->params.items[index];
+    if (att_param_int8(&model->params, index)) {
+        ATT_TRY(att_tensor_new_uninitialized(out, ATT_F32, param->rank, param->shape, err));
+        att_param_int8_floats(out->data, &model->params, index);
+        return ATT_OK;
+    }
+    view = att_param_view(&model->params, index);
     return att_tensor_copy(out, &view, ATT_F32, err);
 }
 
@@ -161,8 +173,8 @@ static att_status add_tensors(att_bundle *out, const att_model *model, const att
     for (int i = 0; i < model->params.count; i++) {
         const char *name = model->params.items[i].name;
         const att_tensor *replacement = att_bundle_get(tensors, name);
-        att_tensor own = att_param_view(&model->params, i);
-        ATT_TRY(att_bundle_add(out, name, replacement ? replacement : &own, err));
+        ATT_TRY(replacement ? att_bundle_add(out, name, replacement, err)
+                            : att_param_to_bundle(out, &model->params, i, err));
     }
     return ATT_OK;
 }

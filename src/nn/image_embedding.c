@@ -20,7 +20,7 @@ static int64_t build_conv_layers(att_image_embedding *embedding, att_param_build
         char prefix[32];
         snprintf(prefix, sizeof prefix, PREFIX ".convolution.%d", i);
         embedding->conv[i].w =
-            att_build_matrix(builder, KERNEL * KERNEL * in, channels, prefix, "w");
+            att_build_filters(builder, KERNEL * KERNEL * in, channels, prefix, "w");
         embedding->conv[i].bias = att_build_zeros(builder, channels, prefix, "bias");
         embedding->rows /= POOL;
         embedding->columns /= POOL;

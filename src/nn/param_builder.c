@@ -46,6 +46,15 @@ int att_build_matrix(att_param_builder *builder, int64_t rows, int64_t columns, 
     return att_build_matrix_packed(builder, rows, columns, ATT_PACK_PLAIN, prefix, name);
 }
 
+int att_build_filters(att_param_builder *builder, int64_t rows, int64_t columns, const char *prefix,
+                      const char *name)
+{
+    int index = att_build_matrix(builder, rows, columns, prefix, name);
+    if (index != ATT_NO_PARAM)
+        builder->params->items[index].float_only = true;
+    return index;
+}
+
 int att_build_vector(att_param_builder *builder, int64_t count, const char *prefix,
                      const char *name)
 {
@@ -66,7 +75,11 @@ int att_build_embedding(att_param_builder *builder, int64_t rows, int64_t column
                         const char *prefix, const char *name)
 {
     const att_param like = {
-        .rank = 2, .shape = { rows, columns }, .init = ATT_INIT_NORMAL, .init_scale = init_std
+        .rank = 2,
+        .shape = { rows, columns },
+        .init = ATT_INIT_NORMAL,
+        .init_scale = init_std,
+        .packing = ATT_PACK_ROWS,
     };
     return att_build_param(builder, &like, prefix, name);
 }

@@ -27,6 +27,10 @@ int att_build_matrix(att_param_builder *builder, int64_t rows, int64_t columns, 
 int att_build_matrix_packed(att_param_builder *builder, int64_t rows, int64_t columns,
                             unsigned packing, const char *prefix, const char *name);
 
+/* A matrix as att_build_matrix() adds, of a convolution, which stays float in an int8 model. */
+int att_build_filters(att_param_builder *builder, int64_t rows, int64_t columns, const char *prefix,
+                      const char *name);
+
 /* A vector, uniform in ± 1 / sqrt(count); a vector of zeros (a bias); and a table of rows, normal
  * with standard deviation `init_std`, which is looked up and not multiplied. */
 int att_build_vector(att_param_builder *builder, int64_t count, const char *prefix,

@@ -48,6 +48,9 @@ typedef struct att_op {
     const att_op_sample *samples; /* [sample_count] */
     int sample_count;
 
+    /* Inputs may be int8 parameters (att_node.int8). */
+    bool reads_int8;
+
     /* How the check builds the graph from leaves, for an operation whose input is the node of
      * another operation; NULL: by att_op_apply(). `in` of the truth are then the leaves. */
     att_node *(*apply)(att_tape *tape, att_node *const *in, const void *options);

@@ -35,7 +35,9 @@ static void copy_rows(void *context, int64_t begin, int64_t end)
     size_t width = (size_t)att_node_last_dim(node);
     for (int64_t i = begin; i < end; i++) {
         float *to = node->value + (size_t)i * width;
-        if (options->ids[i] >= 0)
+        if (options->ids[i] >= 0 && node->in[0]->int8)
+            att_int8_matrix_column_floats(to, node->in[0]->int8, (size_t)options->ids[i], 1);
+        else if (options->ids[i] >= 0)
             memcpy(to, node->in[0]->value + (size_t)options->ids[i] * width, width * sizeof(float));
         else
             memset(to, 0, width * sizeof(float));
@@ -124,6 +126,7 @@ const att_op att_op_embedding = {
     .rounding_steps = 6,
     .samples = embedding_samples,
     .sample_count = ATT_COUNT(embedding_samples),
+    .reads_int8 = true,
 };
 
 att_node *att_embedding_lookup(att_tape *tape, att_node *table, int64_t rows, int64_t columns,

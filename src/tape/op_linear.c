@@ -36,6 +36,13 @@ static bool linear_forward(att_tape *tape, att_node *node)
 {
     const linear *options = node->options;
     const att_node *x = node->in[LINEAR_X], *bias = node->in[LINEAR_BIAS];
+    if (node->in[LINEAR_W]->int8)
+        return att_tape_int8_matmul(tape, &(att_int8_linear){ .b = node->in[LINEAR_W]->int8,
+                                                              .rows = att_node_rows(x),
+                                                              .a = x->value,
+                                                              .c = node->value,
+                                                              .bias = bias ? bias->value : NULL,
+                                                              .activation = options->activation });
     att_activation_kernels kernels = att_activation_kernels_get(options->activation);
     size_t depth = (size_t)att_node_last_dim(x), columns = (size_t)att_node_last_dim(node);
     bool keep = node->requires_grad && kernels.saves_input;
@@ -191,6 +198,7 @@ const att_op att_op_linear = {
     .rounding_steps = 310,
     .samples = linear_samples,
     .sample_count = ATT_COUNT(linear_samples),
+    .reads_int8 = true,
 };
 
 att_node *att_linear(att_tape *tape, att_node *x, att_node *w, att_node *bias,

@@ -119,6 +119,13 @@ static bool compute_logits(att_tape *tape, const row_block *b, const float *pane
 {
     const att_node *x = b->node->in[LINEAR_CE_X], *bias = b->node->in[LINEAR_CE_BIAS];
     size_t depth = (size_t)att_node_last_dim(x), classes = (size_t)classes_of(b->node);
+    if (b->node->in[LINEAR_CE_W]->int8)
+        return att_tape_int8_matmul(tape,
+                                    &(att_int8_linear){ .b = b->node->in[LINEAR_CE_W]->int8,
+                                                        .rows = b->rows,
+                                                        .a = x->value + (size_t)b->first * depth,
+                                                        .c = b->logits,
+                                                        .bias = bias ? bias->value : NULL });
     return att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
                                                      .rows = (size_t)b->rows,
                                                      .columns = classes,
@@ -210,12 +217,14 @@ static bool run_rows(att_tape *tape, att_node *node, row_block *b, double *total
     int64_t rows = att_node_rows(node->in[LINEAR_CE_X]), classes = classes_of(node);
     int64_t max = MAX_LOGITS / classes > 64 ? MAX_LOGITS / classes / 64 * 64 : 64;
     max = att_min_i64(max, rows);
-    const float *panels = att_node_packed_weights(tape, node->in[LINEAR_CE_W], options->transposed);
+    bool int8 = node->in[LINEAR_CE_W]->int8;
+    const float *panels =
+        int8 ? NULL : att_node_packed_weights(tape, node->in[LINEAR_CE_W], options->transposed);
     b->logits = att_tape_alloc(tape, max * classes, sizeof(float));
     b->logit_grads =
         node->requires_grad ? att_tape_alloc(tape, max * classes, sizeof(float)) : NULL;
     b->sums = att_tape_alloc(tape, max, sizeof(double));
-    if (!panels || !b->sums)
+    if ((!panels && !int8) || !b->sums)
         return false;
     for (; b->first < rows; b->first += b->rows) {
         b->rows = att_min_i64(rows - b->first, max);
@@ -326,6 +335,7 @@ const att_op att_op_linear_cross_entropy = {
     .rounding_steps = 60,
     .samples = linear_ce_samples,
     .sample_count = ATT_COUNT(linear_ce_samples),
+    .reads_int8 = true,
 };
 
 att_node *att_linear_cross_entropy(att_tape *tape, const att_linear_cross_entropy_inputs *in,

@@ -57,7 +57,9 @@ static bool rnn_shape(att_tape *tape, att_node *node)
 typedef struct rnn_forward_context {
     const att_rnn_saved *saved;
     att_rnn_input_table table;
-    const float *panels;         /* of u */
+    const float *panels;         /* of u; NULL where it is int8: */
+    const att_int8_matrix *int8; /* u, */
+    att_int8_rows quantized;     /* and [batch] hidden states by rank */
     const float *bias_u;         /* with separate_hidden_gates, else NULL */
     float *value;                /* [B,T,N] */
     bool accumulates_into_gates; /* the product h u is added to gates that hold x w */
@@ -82,6 +84,38 @@ static void load_table_rows(const rnn_forward_context *run, int64_t s, int64_t f
                (size_t)wide * sizeof(float));
 }
 
+/* c (+)= h u + bias of the sequences first to past. */
+static void multiply_hidden(const rnn_forward_context *run, const att_kernels *kernels,
+                            const att_rnn_step *at, int64_t first, int64_t past)
+{
+    const att_rnn_saved *saved = run->saved;
+    int64_t wide = saved->cell->gates * saved->hidden_size;
+    float *c = saved->cell->separate_hidden_gates ? at->hidden_gates : at->gates;
+    if (!run->int8) {
+        att_panel_matmul_run(kernels,
+                             &(att_panel_matmul){ .c = c,
+                                                  .a = at->prev_hidden,
+                                                  .panels = run->panels,
+                                                  .bias = run->bias_u,
+                                                  .rows = past - first,
+                                                  .columns = wide,
+                                                  .depth = saved->hidden_size,
+                                                  .accumulate = run->accumulates_into_gates });
+        return;
+    }
+    att_int8_rows_quantize(&run->quantized, at->prev_hidden, (size_t)saved->hidden_size,
+                           (size_t)saved->hidden_size, (size_t)first, (size_t)past);
+    att_int8_matmul_part(&(att_int8_call){ .b = run->int8,
+                                           .a = &run->quantized,
+                                           .first_row = (size_t)first,
+                                           .rows = (size_t)(past - first),
+                                           .columns = (size_t)wide,
+                                           .c = c,
+                                           .c_row_stride = (size_t)wide,
+                                           .accumulate = run->accumulates_into_gates,
+                                           .bias = run->bias_u });
+}
+
 static void run_step(const rnn_forward_context *run, const att_kernels *kernels, int64_t s,
                      int64_t first, int64_t past)
 {
@@ -91,15 +125,7 @@ static void run_step(const rnn_forward_context *run, const att_kernels *kernels,
     int64_t wide = cell->gates * saved->hidden_size;
     if (run->table.ids && run->accumulates_into_gates)
         load_table_rows(run, s, first, past);
-    att_panel_matmul_run(
-        kernels, &(att_panel_matmul){ .c = cell->separate_hidden_gates ? at.hidden_gates : at.gates,
-                                      .a = at.prev_hidden,
-                                      .panels = run->panels,
-                                      .bias = run->bias_u,
-                                      .rows = past - first,
-                                      .columns = wide,
-                                      .depth = saved->hidden_size,
-                                      .accumulate = run->accumulates_into_gates });
+    multiply_hidden(run, kernels, &at, first, past);
     for (int64_t r = first; r < past; r++) {
         float *hidden =
             run->value + att_packed_sequence_index(&saved->sequence, s, r) * saved->hidden_size;
@@ -162,38 +188,27 @@ static bool input_bias(att_tape *tape, const att_node *node, const att_rnn_cell_
 
 /* gates = x w + bias for all packed rows. */
 static bool multiply_inputs(att_tape *tape, const att_node *node, const att_rnn_saved *saved,
-                            const float *panels, const float *bias)
+                            const float *bias)
 {
     const att_node *x = node->in[RNN_X];
     int64_t total = att_packed_sequence_total(&saved->sequence), depth = x->shape[2];
-    size_t wide = (size_t)(saved->cell->gates * saved->hidden_size);
     float *packed = att_tape_alloc(tape, total * depth, sizeof(float));
     if (!packed)
         return false;
     att_packed_sequence_gather(&saved->sequence, packed, x->value, depth);
-    return att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
-                                                     .rows = (size_t)total,
-                                                     .columns = wide,
-                                                     .depth = (size_t)depth,
-                                                     .a = packed,
-                                                     .a_row_stride = (size_t)depth,
-                                                     .a_column_stride = 1,
-                                                     .panels = panels,
-                                                     .c = saved->gates,
-                                                     .c_row_stride = wide,
-                                                     .bias = bias });
+    return att_node_weights_matmul(tape, node->in[RNN_W], total, packed, saved->gates, bias);
 }
 
 /* x w + bias: into the gates, or as a table from which the steps take their rows. */
 static bool multiply_inputs_or_table(att_tape *tape, const att_node *node,
                                      const att_rnn_saved *saved, att_rnn_input_table *table)
 {
-    const float *panels = att_node_packed_weights(tape, node->in[RNN_W], false), *bias;
-    if (!panels || !input_bias(tape, node, saved->cell, &bias))
+    const float *bias;
+    if (!input_bias(tape, node, saved->cell, &bias))
         return false;
     if (att_rnn_input_table_pays(node->in[RNN_X], &saved->sequence))
-        return att_rnn_input_table_make(tape, table, node, saved, panels, bias);
-    return multiply_inputs(tape, node, saved, panels, bias);
+        return att_rnn_input_table_make(tape, table, node, saved, bias);
+    return multiply_inputs(tape, node, saved, bias);
 }
 
 static bool alloc_saved(att_tape *tape, att_rnn_saved *saved)
@@ -207,16 +222,31 @@ static bool alloc_saved(att_tape *tape, att_rnn_saved *saved)
            (saved->hidden_gates || !saved->cell->separate_hidden_gates);
 }
 
+/* The weights of the hidden state: panels of floats, or int8 and memory for quantized states. */
+static bool prepare_hidden_weights(att_tape *tape, rnn_forward_context *run, const att_node *u)
+{
+    run->int8 = u->int8;
+    if (!u->int8) {
+        run->panels = att_node_packed_weights(tape, u, false);
+        return run->panels != NULL;
+    }
+    size_t batch = (size_t)run->saved->sequence.batch, depth = u->int8->depth;
+    void *block = att_tape_alloc(tape, (int64_t)att_int8_rows_size(batch, depth), 1);
+    if (block)
+        run->quantized = att_int8_rows_place(block, batch, depth);
+    return block != NULL;
+}
+
 static bool run_all(att_tape *tape, att_node *node, const att_rnn_saved *saved)
 {
     const att_node *bias_u = node->in[RNN_BIAS_U];
     rnn_forward_context run = { .saved = saved,
-                                .panels = att_node_packed_weights(tape, node->in[RNN_U], false),
                                 .bias_u = saved->cell->separate_hidden_gates && bias_u
                                               ? bias_u->value
                                               : NULL,
                                 .value = node->value };
-    if (!run.panels || !multiply_inputs_or_table(tape, node, saved, &run.table))
+    if (!prepare_hidden_weights(tape, &run, node->in[RNN_U]) ||
+        !multiply_inputs_or_table(tape, node, saved, &run.table))
         return false;
     /* Where the product h u has a single depth block, adding the table's row after the product has
      * the same bits as adding the product to the row, so the row need not be copied. */
@@ -288,6 +318,7 @@ const att_op att_op_rnn = {
     .rounding_steps = 200,
     .samples = att_rnn_samples,
     .sample_count = ATT_RNN_SAMPLE_COUNT,
+    .reads_int8 = true,
 };
 
 att_node *att_rnn(att_tape *tape, const att_rnn_inputs *in, const att_rnn_options *options)

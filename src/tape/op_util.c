@@ -80,6 +80,27 @@ bool att_tape_matmul(att_tape *tape, const att_matmul_call *product)
     return done;
 }
 
+bool att_tape_int8_matmul(att_tape *tape, const att_int8_linear *product)
+{
+    const att_int8_matrix *b = product->b;
+    att_memory_pool_mark mark = att_tape_mark(tape);
+    size_t size = att_int8_rows_size((size_t)product->rows, b->depth);
+    void *scratch = att_tape_alloc(tape, (int64_t)size, 1);
+    if (!scratch)
+        return false;
+    att_int8_matmul(&(att_int8_product){ .b = b,
+                                         .rows = (size_t)product->rows,
+                                         .a = product->a,
+                                         .a_row_stride = b->depth,
+                                         .scratch = scratch,
+                                         .c = product->c,
+                                         .c_row_stride = b->columns,
+                                         .bias = product->bias,
+                                         .activation = product->activation });
+    att_tape_release_to_mark(tape, mark);
+    return true;
+}
+
 const float *att_node_packed_weights(att_tape *tape, const att_node *w, bool transposed)
 {
     const float *shared = w->param >= 0 ? att_tape_param_packed(tape, w->param, transposed) : NULL;
@@ -91,6 +112,27 @@ const float *att_node_packed_weights(att_tape *tape, const att_node *w, bool tra
     if (panels)
         att_matmul_pack(panels, w->value, (size_t)w->shape[1], transposed, depth, columns);
     return panels;
+}
+
+bool att_node_weights_matmul(att_tape *tape, const att_node *w, int64_t rows, const float *a,
+                             float *c, const float *bias)
+{
+    size_t depth = (size_t)w->shape[0], columns = (size_t)w->shape[1];
+    if (w->int8)
+        return att_tape_int8_matmul(
+            tape, &(att_int8_linear){ .b = w->int8, .rows = rows, .a = a, .c = c, .bias = bias });
+    const float *panels = att_node_packed_weights(tape, w, false);
+    return panels && att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
+                                                               .rows = (size_t)rows,
+                                                               .columns = columns,
+                                                               .depth = depth,
+                                                               .a = a,
+                                                               .a_row_stride = depth,
+                                                               .a_column_stride = 1,
+                                                               .panels = panels,
+                                                               .c = c,
+                                                               .c_row_stride = columns,
+                                                               .bias = bias });
 }
 
 void att_panel_matmul_run(const att_kernels *kernels, const att_panel_matmul *product)

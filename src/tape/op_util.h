@@ -23,6 +23,24 @@ bool att_tape_matmul(att_tape *tape, const att_matmul_call *product);
  * packed there, else packed in the tape's memory. NULL on failure. */
 const float *att_node_packed_weights(att_tape *tape, const att_node *w, bool transposed);
 
+/* C = activation(A B + bias) with int8 weights B; A is quantized in the tape's memory. False on
+ * failure, which fails the tape. */
+typedef struct att_int8_linear {
+    const att_int8_matrix *b;
+    int64_t rows;
+    const float *a; /* [rows, b->depth] */
+    float *c;       /* [rows, b->columns] */
+    const float *bias;
+    att_activation activation;
+} att_int8_linear;
+
+bool att_tape_int8_matmul(att_tape *tape, const att_int8_linear *product);
+
+/* c [rows, columns] = a [rows, depth] w + bias, for a matrix w of floats or of int8. False on
+ * failure, which fails the tape. */
+bool att_node_weights_matmul(att_tape *tape, const att_node *w, int64_t rows, const float *a,
+                             float *c, const float *bias);
+
 /* c [rows, columns] = a [rows, depth] panels + bias, on the calling thread. */
 typedef struct att_panel_matmul {
     float *c;

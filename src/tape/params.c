@@ -145,6 +145,9 @@ void att_params_free(att_params *params)
     for (int i = 0; params->packed_weights && i < 2 * params->count; i++)
         att_free(params->packed_weights[i].data);
     att_free(params->packed_weights);
+    for (int i = 0; params->int8 && i < params->count; i++)
+        att_free(params->int8[i].panels); /* the first of its block */
+    att_free(params->int8);
     att_free(params->value);
     att_free(params->grad);
     att_free(params->items);
@@ -208,7 +211,7 @@ att_status att_params_pack(att_params *params, att_error *err)
         for (int form = 0; form < 2; form++) {
             bool declared =
                 params->items[i].packing & (form ? ATT_PACK_TRANSPOSED : ATT_PACK_PLAIN);
-            if (declared && !att_param_pack(params, i, form))
+            if (declared && !att_param_int8(params, i) && !att_param_pack(params, i, form))
                 return att_fail_memory(err);
         }
     return ATT_OK;

@@ -10,12 +10,17 @@
  *   after att_params_mark_changed(). Only one thread at a time may train.
  * The packed forms cost one more copy of each declared matrix, with columns padded to a multiple of
  * ATT_PANEL_COLUMNS. Embedding tables, biases and norms are never copied, unless a table is also
- * the output layer (tied embeddings). */
+ * the output layer (tied embeddings).
+ *
+ * For inference alone, parameters may be int8 (params_int8.c): matrices that products and lookups
+ * read are then integers with a scale for each output, in the form that both read, and have no
+ * place in the block of floats. */
 #ifndef ATT_TAPE_PARAMS_H
 #define ATT_TAPE_PARAMS_H
 
 #include "attend.h"
 #include "base/arena.h"
+#include "kern/int8.h"
 
 enum { ATT_PARAM_MAX_RANK = 4 };
 
@@ -34,6 +39,7 @@ typedef enum att_init {
 enum {
     ATT_PACK_PLAIN = 1,      /* for products x w */
     ATT_PACK_TRANSPOSED = 2, /* for products x wᵀ */
+    ATT_PACK_ROWS = 4,       /* no copy: its rows are looked up (embeddings) */
 };
 
 typedef struct att_param {
@@ -43,6 +49,7 @@ typedef struct att_param {
     att_init init;
     float init_scale;
     unsigned packing; /* ATT_PACK_* forms that inference reads; of matrices (rank 2) alone */
+    bool float_only;  /* never int8: the weights of a convolution */
     size_t offset;    /* of its first value in the block; a multiple of 16 */
     size_t count;
 } att_param;
@@ -56,6 +63,7 @@ typedef struct att_params {
     size_t size;      /* floats in a block, including alignment gaps, which are always zero */
     uint64_t version; /* of the values; increased by att_params_mark_changed() */
     struct att_packed_weights *packed_weights; /* [2 * count], private to params.c */
+    att_int8_matrix *int8; /* [count], without panels where a parameter is float; NULL: all are */
     att_arena names;
 } att_params;
 
@@ -68,6 +76,25 @@ void att_param_add_packing(att_params *params, int index, unsigned packing);
 /* Allocates the block of values, zeros; for values that will be read from a file. */
 att_status att_params_alloc(att_params *params, att_error *err);
 
+/* The same for int8: a matrix for each parameter that can be int8, to be filled, and the block of
+ * values for the others. */
+att_status att_params_alloc_int8(att_params *params, att_error *err);
+
+/* Whether a parameter can be int8: a matrix that is only multiplied in one form or looked up, with
+ * ATT_INT8_MIN_OUTPUTS outputs at least. Its outputs are its columns, or its rows where it is
+ * looked up or multiplied as a transpose. */
+enum { ATT_INT8_MIN_OUTPUTS = 8 };
+bool att_param_can_be_int8(const att_param *param);
+bool att_param_outputs_are_rows(const att_param *param);
+
+/* The int8 matrix of a parameter; NULL where it is float. */
+const att_int8_matrix *att_param_int8(const att_params *params, int index);
+
+/* Copies an int8 parameter in the order of its shape: as integers, or as floats, integer times
+ * scale. */
+void att_param_int8_values(int8_t *to, const att_params *params, int index);
+void att_param_int8_floats(float *to, const att_params *params, int index);
+
 /* Allocates the block of values and fills it with initial values. */
 att_status att_params_init(att_params *params, uint64_t seed, att_error *err);
 
@@ -79,7 +106,7 @@ void att_params_free(att_params *params);
 /* The index of a name, or -1. */
 int att_params_find(const att_params *params, const char *name);
 
-/* A view of one parameter's values. */
+/* A view of one parameter's values; of a float parameter alone. */
 att_tensor att_param_view(const att_params *params, int index);
 
 /* Must be called after values were written: of all parameters, or of one. Packed forms of them are

@@ -76,7 +76,7 @@ typedef struct att_rnn_input_table {
 } att_rnn_input_table;
 
 bool att_rnn_input_table_make(att_tape *tape, att_rnn_input_table *out, const att_node *node,
-                              const att_rnn_saved *saved, const float *panels, const float *bias);
+                              const att_rnn_saved *saved, const float *bias);
 
 /* The table's row for packed row `at`. */
 static inline const float *att_rnn_input_table_row(const att_rnn_input_table *table, int64_t at,

@@ -38,28 +38,31 @@ static const float *zeros(att_tape *tape, int64_t count)
     return out;
 }
 
+/* The values of the table: floats, or floats made of int8. */
+static const float *table_values(att_tape *tape, const att_node *table)
+{
+    if (!table->int8)
+        return table->value;
+    int64_t width = table->shape[1];
+    float *values = att_tape_alloc(tape, table->count, sizeof(float));
+    for (int64_t i = 0; values && i < table->shape[0]; i++)
+        att_int8_matrix_column_floats(values + i * width, table->int8, (size_t)i, 1);
+    return values;
+}
+
 bool att_rnn_input_table_make(att_tape *tape, att_rnn_input_table *out, const att_node *node,
-                              const att_rnn_saved *saved, const float *panels, const float *bias)
+                              const att_rnn_saved *saved, const float *bias)
 {
     const att_node *x = node->in[RNN_X], *table = x->in[0];
-    int64_t rows = table->shape[0], depth = table->shape[1];
+    int64_t rows = table->shape[0];
     int64_t wide = saved->cell->gates * saved->hidden_size;
     float *products = att_tape_alloc(tape, rows * wide, sizeof(float));
     out->rows = products;
     out->bias = bias ? bias : zeros(tape, wide);
     out->ids = gather_ids(tape, x, &saved->sequence, -1);
-    return products && out->bias && out->ids &&
-           att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
-                                                     .rows = (size_t)rows,
-                                                     .columns = (size_t)wide,
-                                                     .depth = (size_t)depth,
-                                                     .a = table->value,
-                                                     .a_row_stride = (size_t)depth,
-                                                     .a_column_stride = 1,
-                                                     .panels = panels,
-                                                     .c = products,
-                                                     .c_row_stride = (size_t)wide,
-                                                     .bias = bias });
+    const float *values = table_values(tape, table);
+    return products && out->bias && out->ids && values &&
+           att_node_weights_matmul(tape, node->in[RNN_W], rows, values, products, bias);
 }
 
 /* ---------------------------------------------------------------- backward */

@@ -309,7 +309,8 @@ att_node *att_tape_param(att_tape *tape, int index)
     att_node_set_shape(node, param->rank, param->shape);
     node->count = (int64_t)param->count;
     node->param = index;
-    node->value = params->value + param->offset;
+    node->int8 = att_param_int8(params, index);
+    node->value = node->int8 ? NULL : params->value + param->offset;
     node->requires_grad = tape->training && tape->trained_params && params->grad;
     node->grad = node->requires_grad ? params->grad + param->offset : NULL;
     tape->leaves[index] = node;
@@ -357,6 +358,20 @@ static bool run(att_tape *tape, att_node *node)
     return node->value && node->op->forward(tape, node);
 }
 
+/* Int8 weights are for inference, and for the operations that read them. */
+static bool check_int8(att_tape *tape, const att_node *node)
+{
+    for (int i = 0; i < node->input_count; i++) {
+        if (!node->in[i] || !node->in[i]->int8)
+            continue;
+        if (node->requires_grad)
+            return att_tape_fail(tape, node->op->name, "gradients need float weights, found int8");
+        if (!node->op->reads_int8)
+            return att_tape_fail(tape, node->op->name, "expected float weights, found int8");
+    }
+    return true;
+}
+
 att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, int count,
                        const void *options)
 {
@@ -371,6 +386,8 @@ att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, in
         return NULL;
     for (int i = 0; i < count; i++)
         node->requires_grad = node->requires_grad || (in[i] && in[i]->requires_grad);
+    if (!check_int8(tape, node))
+        return NULL;
     return run(tape, node) ? record(tape, node) : NULL;
 }
 

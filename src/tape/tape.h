@@ -21,10 +21,11 @@ struct att_node {
     const struct att_op *op; /* NULL: a leaf */
     int rank;                /* 0: a scalar */
     int64_t shape[ATT_NODE_MAX_RANK];
-    int64_t count; /* elements */
-    float *value;  /* [count] */
-    float *grad;   /* [count], NULL until something was added to it. Only leaves keep theirs after
-                      the node's backward */
+    int64_t count;               /* elements */
+    float *value;                /* [count]; NULL for an int8 parameter: */
+    const att_int8_matrix *int8; /* its matrix, which operations with reads_int8 read */
+    float *grad; /* [count], NULL until something was added to it. Only leaves keep theirs after
+                    the node's backward */
     bool requires_grad; /* this node, or an input before it, requires a gradient */
     int param;          /* index in the parameters, or -1 */
     int input_count;

@@ -190,7 +190,7 @@ static att_status read_any(att_bundle **out, att_string *bytes, const char *path
 {
     switch (att_file_format_detect(bytes->data, bytes->length)) {
     case ATT_FILE_SAFETENSORS:
-        return att_safetensors_read_in_place(out, bytes, ATT_VERIFY_FILE, path, err);
+        return att_safetensors_read_in_place(out, bytes, (att_safetensors_options){ 0 }, path, err);
     case ATT_FILE_ZIP:
         return att_npz_read(out, bytes->data, bytes->length, path, err);
     case ATT_FILE_NPY:

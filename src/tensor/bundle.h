@@ -47,11 +47,22 @@ typedef enum att_verify_scope {
     ATT_VERIFY_HEADER, /* for a description, which has no use for the values of tensors */
 } att_verify_scope;
 
+/* What a reader of .safetensors files wants. */
+typedef struct att_safetensors_options {
+    att_verify_scope scope;
+    bool keeps_int8; /* tensors of int8 stay ATT_I8, else they become float */
+} att_safetensors_options;
+
 /* Reads a .safetensors file as att_safetensors_read() does, without copying tensors whose bytes can
  * be used as they are: on success `bytes` belongs to the bundle (*bytes is cleared), and its
  * tensors may be views of them. On failure `bytes` stays the caller's. */
 att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes,
-                                         att_verify_scope scope, const char *name, att_error *err);
+                                         att_safetensors_options options, const char *name,
+                                         att_error *err);
+
+/* Reads the bytes of a model: as att_safetensors_read(), but tensors of int8 stay ATT_I8. */
+att_status att_safetensors_read_model(att_bundle **out, const void *bytes, size_t size,
+                                      const char *name, att_error *err);
 
 /* Bytes that tensors of the bundle are views of: freed with it (*bytes is cleared). */
 void att_bundle_take_bytes(att_bundle *bundle, att_string *bytes);

@@ -51,6 +51,7 @@ typedef struct reader {
     size_t entry_count;
     att_verify_scope scope;
     att_checksum_report *report; /* only compare the file with its checksum; NULL: read it */
+    bool keeps_int8;             /* tensors of int8 stay so, else they become float */
     bool can_borrow_bytes;       /* the bytes outlive the bundle: tensors may be views of them */
 } reader;
 
@@ -337,11 +338,17 @@ static att_status check_checksum(const reader *in, const att_bundle *bundle)
     return status;
 }
 
+static att_dtype dtype_in_memory(const reader *in, const entry *one)
+{
+    bool int8 = one->storage == att_storage_dtype_of(ATT_I8);
+    return int8 && in->keeps_int8 ? ATT_I8 : one->storage->dtype;
+}
+
 /* Whether a tensor can be a view of the bytes of the file. */
 static bool can_alias(const reader *in, const entry *one)
 {
     const att_storage_dtype *element = one->storage;
-    return in->can_borrow_bytes && element == att_storage_dtype_of(element->dtype) &&
+    return in->can_borrow_bytes && element == att_storage_dtype_of(dtype_in_memory(in, one)) &&
            att_byte_order_native() == ATT_LITTLE_ENDIAN &&
            (uintptr_t)(in->data + one->begin) % element->size == 0;
 }
@@ -349,14 +356,18 @@ static bool can_alias(const reader *in, const entry *one)
 static att_status add_tensor(const reader *in, att_bundle *bundle, const entry *one)
 {
     att_tensor tensor;
+    att_dtype dtype = dtype_in_memory(in, one);
     if (can_alias(in, one)) {
-        tensor = att_tensor_view(in->data + one->begin, one->storage->dtype, one->rank, one->shape);
+        tensor = att_tensor_view(in->data + one->begin, dtype, one->rank, one->shape);
         return att_bundle_take(bundle, one->name, &tensor, in->err);
     }
-    ATT_TRY(
-        att_tensor_new_uninitialized(&tensor, one->storage->dtype, one->rank, one->shape, in->err));
-    int64_t unfit = att_storage_decode(tensor.data, one->storage, in->data + one->begin, one->count,
-                                       ATT_LITTLE_ENDIAN);
+    ATT_TRY(att_tensor_new_uninitialized(&tensor, dtype, one->rank, one->shape, in->err));
+    int64_t unfit = -1;
+    if (dtype == ATT_I8)
+        memcpy(tensor.data, in->data + one->begin, (size_t)one->count);
+    else
+        unfit = att_storage_decode(tensor.data, one->storage, in->data + one->begin, one->count,
+                                   ATT_LITTLE_ENDIAN);
     att_status status = ATT_OK;
     if (unfit >= 0)
         status = fail_tensor(in, one->name, "element %lld is %s", (long long)unfit,
@@ -411,10 +422,21 @@ att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size
     return read_bundle(out, &(reader){ .file = name, .err = err }, bytes, size);
 }
 
-att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes,
-                                         att_verify_scope scope, const char *name, att_error *err)
+att_status att_safetensors_read_model(att_bundle **out, const void *bytes, size_t size,
+                                      const char *name, att_error *err)
 {
-    reader in = { .file = name, .err = err, .scope = scope, .can_borrow_bytes = true };
+    return read_bundle(out, &(reader){ .file = name, .err = err, .keeps_int8 = true }, bytes, size);
+}
+
+att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes,
+                                         att_safetensors_options options, const char *name,
+                                         att_error *err)
+{
+    reader in = { .file = name,
+                  .err = err,
+                  .scope = options.scope,
+                  .keeps_int8 = options.keeps_int8,
+                  .can_borrow_bytes = true };
     ATT_TRY(read_bundle(out, &in, bytes->data, bytes->length));
     att_bundle_take_bytes(*out, bytes);
     return ATT_OK;

@@ -128,7 +128,9 @@ const att_storage_dtype *att_storage_dtype_from_safetensors(const char *name)
 
 const att_storage_dtype *att_storage_dtype_of(att_dtype dtype)
 {
-    return att_storage_dtype_from_safetensors(dtype == ATT_F32 ? "F32" : "F64");
+    return att_storage_dtype_from_safetensors(dtype == ATT_I8    ? "I8"
+                                              : dtype == ATT_F32 ? "F32"
+                                                                 : "F64");
 }
 
 /* ---- whole arrays */

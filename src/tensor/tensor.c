@@ -14,10 +14,9 @@ static const struct {
     size_t size;
     const char *name;
 } dtypes[] = {
-    [ATT_F32] = { sizeof(float), "float32" },
-    [ATT_F64] = { sizeof(double), "float64" },
-    [ATT_F16] = { sizeof(uint16_t), "float16" },
-    [ATT_BF16] = { sizeof(uint16_t), "bfloat16" },
+    [ATT_F32] = { sizeof(float), "float32" },    [ATT_F64] = { sizeof(double), "float64" },
+    [ATT_F16] = { sizeof(uint16_t), "float16" }, [ATT_BF16] = { sizeof(uint16_t), "bfloat16" },
+    [ATT_I8] = { sizeof(int8_t), "int8" },
 };
 
 size_t att_dtype_size(att_dtype dtype)

@@ -8,7 +8,7 @@
 /* Bytes per element; 0 for an invalid type. */
 size_t att_dtype_size(att_dtype dtype);
 
-/* "float32", "float64", "float16", "bfloat16". */
+/* "float32", "float64", "float16", "bfloat16", "int8". */
 const char *att_dtype_name(att_dtype dtype);
 
 /* The number of elements of a shape, or -1 where the rank is not 0 to 8, a dimension is negative,
@@ -42,6 +42,14 @@ att_status att_tensor_new_uninitialized(att_tensor *out, att_dtype dtype, int ra
 /* Copies the elements in row-major order to the array `out` of type `dtype`. */
 void att_tensor_copy_to_array(void *out, att_dtype dtype, const att_tensor *in);
 
+/* To nearest, halves away from zero; limited to -128 and 127, and 0 for NaN. */
+static inline int8_t att_float64_to_int8(double value)
+{
+    if (!(value > -128.5))
+        return value <= -128.5 ? -128 : 0;
+    return value >= 127 ? 127 : (int8_t)(value < 0 ? value - 0.5 : value + 0.5);
+}
+
 /* The element at an offset from `data`, as double; a value set is rounded once, to nearest. */
 static inline double att_element_get(const att_tensor *tensor, int64_t at)
 {
@@ -52,6 +60,8 @@ static inline double att_element_get(const att_tensor *tensor, int64_t at)
         return (double)att_float16_to_float32(((const uint16_t *)tensor->data)[at]);
     case ATT_BF16:
         return (double)att_bfloat16_to_float32(((const uint16_t *)tensor->data)[at]);
+    case ATT_I8:
+        return (double)((const int8_t *)tensor->data)[at];
     default:
         return ((const double *)tensor->data)[at];
     }
@@ -68,6 +78,9 @@ static inline void att_element_set(const att_tensor *tensor, int64_t at, double 
         break;
     case ATT_BF16:
         ((uint16_t *)tensor->data)[at] = att_float64_to_bfloat16(value);
+        break;
+    case ATT_I8:
+        ((int8_t *)tensor->data)[at] = att_float64_to_int8(value);
         break;
     default:
         ((double *)tensor->data)[at] = value;

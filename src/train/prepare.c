@@ -194,7 +194,9 @@ att_status att_prepare(const char *path, att_settings *settings, const att_prepa
     ATT_TRY(name_inputs(settings, &resolved, err));
     if (settings->init_from) {
         ATT_TRY(att_model_load(&from, settings->init_from, err));
-        att_status status = att_init_from_settings(settings, from, err);
+        att_status status = att_model_require_float(from, settings->init_from, "training", err);
+        if (status == ATT_OK)
+            status = att_init_from_settings(settings, from, err);
         if (status != ATT_OK) {
             att_model_free(from);
             return status;

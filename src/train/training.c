@@ -234,6 +234,10 @@ static att_status load_initial(att_model **out, att_settings *settings,
 {
     *out = NULL;
     if (checkpoint) {
+        if (att_bundle_meta_get(checkpoint, ATT_KEY_PRECISION))
+            return att_fail(err, ATT_BAD_INPUT, settings->resume,
+                            "is an int8 model, which cannot be trained: resume from the checkpoint "
+                            "of the run");
         ATT_TRY(att_resume_settings(settings, checkpoint, settings->resume, err));
         return settings->init_from ? att_model_from_bundle(out, checkpoint, settings->resume, err)
                                    : ATT_OK;
@@ -241,6 +245,7 @@ static att_status load_initial(att_model **out, att_settings *settings,
     if (!settings->init_from)
         return ATT_OK;
     ATT_TRY(att_model_load(out, settings->init_from, err));
+    ATT_TRY(att_model_require_float(*out, settings->init_from, "training", err));
     return att_init_from_settings(settings, *out, err);
 }
 

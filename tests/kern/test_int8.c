@@ -292,8 +292,8 @@ static void a_matrix_gives_back_its_columns(void **state)
     int8_t column[22];
     float floats[22];
     for (size_t j = 0; j < s.columns; j++) {
-        att_int8_matrix_column(column, &s.matrix, j);
-        att_int8_matrix_column_floats(floats, &s.matrix, j);
+        att_int8_matrix_column(column, &s.matrix, j, 1);
+        att_int8_matrix_column_floats(floats, &s.matrix, j, 1);
         assert_memory_equal(column, s.b + j * s.depth, s.depth);
         for (size_t k = 0; k < s.depth; k++)
             assert_true(floats[k] == (float)column[k] * s.b_scales[j]);
@@ -319,7 +319,7 @@ static void quantizing_a_matrix_or_its_transpose_is_the_same(void **state)
     for (size_t j = 0; j < COLUMNS; j++) {
         int8_t q[DEPTH], found[DEPTH];
         assert_true(a.scales[j] == quantize(q, transposed + j * DEPTH, DEPTH));
-        att_int8_matrix_column(found, &a, j);
+        att_int8_matrix_column(found, &a, j, 1);
         assert_memory_equal(q, found, DEPTH);
     }
     att_free(one);

@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 #include "decode/beam_search.h"
 #include "model/model_help.h"
+#include "model/quantize_help.h"
 
 #include <math.h>
 
@@ -195,6 +196,38 @@ static att_sources sources_of(const att_batch *batch)
 }
 
 /* Forced decoding of the references gives, token for token, the probabilities of the loss. */
+static void check_forced_decoding(scene *s, const char *name)
+{
+    const att_batch *batch = att_batches_get(s->batches, 0);
+    att_loss_result whole = { 0 };
+    att_tape_begin(s->tape, false, 0, 0);
+    att_model_loss(s->model, s->tape, batch, NULL, &whole);
+
+    att_beam_search *search;
+    static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
+    assert_int_equal(att_beam_search_new(&search, s->model, &greedy, NULL), ATT_OK);
+    att_forced_tokens forced[64];
+    assert_true(batch->rows <= 64);
+    for (int64_t r = 0; r < batch->rows; r++)
+        forced[r] = (att_forced_tokens){ batch->target_out + r * batch->target_length,
+                                         (size_t)batch->target_lengths[r] - 1, .ends_after = true };
+    const att_sources sources = sources_of(batch);
+    const att_search_batch task = { .sources = &sources, .forced = forced };
+    assert_int_equal(att_beam_search_run(search, &task, NULL), ATT_OK);
+    double loss = 0; /* floats added in the order of the batch: the same double */
+    for (int64_t r = 0; r < batch->rows; r++) {
+        int64_t count;
+        const att_hypothesis *found = att_beam_search_hypotheses(search, r, &count);
+        assert_int_equal(count, 1);
+        assert_int_equal(found->count, batch->target_lengths[r]);
+        for (int64_t t = 0; t < found->count; t++)
+            loss -= (double)found->log_probs[t];
+    }
+    if (loss != whole.loss)
+        fail_msg("%s: %.17g step by step, %.17g at once", name, loss, whole.loss);
+    att_beam_search_free(search);
+}
+
 static void forced_decoding_has_the_bits_of_the_loss(void **state)
 {
     (void)state;
@@ -203,35 +236,9 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
         scene s;
         scene_of(&s, row);
         scene_learn(&s, 2, NULL);
-        const att_batch *batch = att_batches_get(s.batches, 0);
-        att_loss_result whole = { 0 };
-        att_tape_begin(s.tape, false, 0, 0);
-        att_model_loss(s.model, s.tape, batch, NULL, &whole);
-
-        att_beam_search *search;
-        static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
-        assert_int_equal(att_beam_search_new(&search, s.model, &greedy, NULL), ATT_OK);
-        att_forced_tokens forced[64];
-        assert_true(batch->rows <= 64);
-        for (int64_t r = 0; r < batch->rows; r++)
-            forced[r] =
-                (att_forced_tokens){ batch->target_out + r * batch->target_length,
-                                     (size_t)batch->target_lengths[r] - 1, .ends_after = true };
-        const att_sources sources = sources_of(batch);
-        const att_search_batch task = { .sources = &sources, .forced = forced };
-        assert_int_equal(att_beam_search_run(search, &task, NULL), ATT_OK);
-        double loss = 0; /* floats added in the order of the batch: the same double */
-        for (int64_t r = 0; r < batch->rows; r++) {
-            int64_t count;
-            const att_hypothesis *found = att_beam_search_hypotheses(search, r, &count);
-            assert_int_equal(count, 1);
-            assert_int_equal(found->count, batch->target_lengths[r]);
-            for (int64_t t = 0; t < found->count; t++)
-                loss -= (double)found->log_probs[t];
-        }
-        if (loss != whole.loss)
-            fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, whole.loss);
-        att_beam_search_free(search);
+        check_forced_decoding(&s, row->name);
+        quantize_in_place(&s.model, &s.tape);
+        check_forced_decoding(&s, row->name);
         scene_free(&s);
     }
 }

@@ -1,5 +1,6 @@
 /* Every variant of language models: the teacher-forced loss of a text has the bits of step-wise
  * decoding, also across chunks with a carried state (truncated BPTT) and beyond the context. */
+#include "model/quantize_help.h"
 #include "model/model_help.h"
 #include "text/text_help.h"
 
@@ -132,20 +133,27 @@ static void log_probs_along(const text_scene *s, const int32_t *ids, int64_t cou
     att_decoder_free(decoder);
 }
 
+static void check_step_by_step(text_scene *s, const char *name)
+{
+    float log_probs[8];
+    double whole = loss_at(s, 5, 8, false, NULL), loss = 0;
+    log_probs_along(s, s->data.train.target.ids + 5, 8, log_probs);
+    for (int t = 0; t < 8; t++)
+        loss -= (double)log_probs[t];
+    if (loss != whole)
+        fail_msg("%s: %.17g step by step, %.17g at once", name, loss, whole);
+}
+
 static void decoding_step_by_step_has_the_bits_of_the_loss(void **state)
 {
     (void)state;
     EACH_TEXT_VARIANT(row)
     {
         text_scene s;
-        float log_probs[8];
         text_scene_new(&s, row);
-        double whole = loss_at(&s, 5, 8, false, NULL), loss = 0;
-        log_probs_along(&s, s.data.train.target.ids + 5, 8, log_probs);
-        for (int t = 0; t < 8; t++)
-            loss -= (double)log_probs[t];
-        if (loss != whole)
-            fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, whole);
+        check_step_by_step(&s, row->name);
+        quantize_in_place(&s.model, &s.tape);
+        check_step_by_step(&s, row->name);
         text_scene_free(&s);
     }
 }

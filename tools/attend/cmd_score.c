@@ -26,6 +26,8 @@ const option score_options[] = {
         .min = 1, .max = 1e9, .model_types = TYPES_READ_LINES),
     DECODING_ROW(score_settings, "ensemble", STRING, ensemble, "MODELS",
                  "further models of the ensemble, separated by commas", .is_list = true),
+    DECODING_ROW(score_settings, "precision", CHOICE, precision, "WORD", PRECISION_HELP,
+                 .choices = precision_choices),
     { 0 },
 };
 

@@ -52,8 +52,17 @@ static att_decoding_options options_of(const decoding_options *options)
                                    .seed = (uint64_t)options->seed };
 }
 
+const char *const precision_choices[] = { "stored", "float32", "int8", NULL };
+
+att_status model_load(att_model **out, const char *path, int precision, att_error *err)
+{
+    att_model_load_options options = ATT_INIT(att_model_load_options);
+    options.precision = (att_precision)precision;
+    return att_model_load_with(out, path, &options, err);
+}
+
 att_status models_load(att_model ***out, size_t *count, const char *option_name, const char *list,
-                       att_error *err)
+                       int precision, att_error *err)
 {
     size_t max = 1;
     for (const char *at = list; *at; at++)
@@ -63,7 +72,7 @@ att_status models_load(att_model ***out, size_t *count, const char *option_name,
     char *names = strdup(list), *rest = names, *name;
     att_status status = *out && names ? ATT_OK : error_memory(err);
     while (status == ATT_OK && (name = strsep(&rest, ",")) != NULL) {
-        status = *name ? att_model_load(&(*out)[*count], name, err)
+        status = *name ? model_load(&(*out)[*count], name, precision, err)
                        : error_set(err, ATT_BAD_INPUT, option_name,
                                    "expects models separated by commas, not '%s'", list);
         if (status == ATT_OK)
@@ -95,13 +104,13 @@ static att_status open_models(decoding *out, const decoding_options *options, co
                               att_error *err)
 {
     *out = (decoding){ .options = options_of(options) };
-    att_status status = att_model_load(&out->model, path, err);
+    att_status status = model_load(&out->model, path, options->precision, err);
     if (status == ATT_OK && options->without_heads)
         status = heads_switch_off(&out->model, options->without_heads, err);
     if (status != ATT_OK || !options->ensemble)
         return status;
     status = models_load(&out->ensemble, &out->options.ensemble_count, "--ensemble",
-                         options->ensemble, err);
+                         options->ensemble, options->precision, err);
     out->options.ensemble = out->ensemble;
     return status;
 }

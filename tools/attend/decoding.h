@@ -24,10 +24,16 @@ typedef struct decoding_options {
     const char *without_heads;
     const char *shortlist;
     long shortlist_frequent, shortlist_top;
+    int precision; /* att_precision */
 } decoding_options;
 
 /* NULL-ended, in the order of att_length_norm and att_beam_stop. */
 extern const char *const length_norm_choices[], *const beam_stop_choices[];
+
+/* NULL-ended, in the order of att_precision. */
+extern const char *const precision_choices[];
+#define PRECISION_HELP                                                                             \
+    "weights of linear layers and embeddings: int8, float32, or stored, as in the file (default)"
 
 /* A row for a member of decoding_options, which is the member `decoding` of struct TYPE. */
 #define DECODING_ROW(TYPE, NAME, KIND, MEMBER, PLACEHOLDER, HELP, ...)                             \
@@ -88,6 +94,8 @@ extern const char *const length_norm_choices[], *const beam_stop_choices[];
                      "switch heads of a Transformer off: PART:LAYER:HEAD, separated by commas, "   \
                      "where PART is encoder, decoder or cross",                                    \
                      .is_list = true),                                                             \
+        DECODING_ROW(TYPE, "precision", CHOICE, precision, "WORD", PRECISION_HELP,                 \
+                     .choices = precision_choices),                                                \
         DECODING_ROW(TYPE, "shortlist", STRING, shortlist, "FILE",                                 \
                      "choose the next tokens from a lexical shortlist, made by 'attend "           \
                      "shortlist': fast where the target vocabulary is large",                      \
@@ -112,10 +120,13 @@ typedef struct decoding {
     att_decoding_options options;
 } decoding;
 
+/* Loads a model; `precision` is an att_precision. */
+att_status model_load(att_model **out, const char *path, int precision, att_error *err);
+
 /* Loads the models of a list separated by commas; `option_name` is named in errors. Release with
  * models_free(), also on failure. */
 att_status models_load(att_model ***out, size_t *count, const char *option_name, const char *list,
-                       att_error *err);
+                       int precision, att_error *err);
 void models_free(att_model **models, size_t count);
 
 /* Replaces *model by a copy without the heads of a list (the value of --without-heads). */

@@ -145,7 +145,8 @@ att_status eval_compare(const eval_settings *set, const decoding *models, const 
 {
     att_model **baseline = NULL;
     size_t count = 0;
-    att_status status = models_load(&baseline, &count, "--baseline", set->baseline, err);
+    att_status status =
+        models_load(&baseline, &count, "--baseline", set->baseline, set->decoding.precision, err);
     if (status == ATT_OK)
         status = compare(set, models, baseline, count, data, err);
     models_free(baseline, count);

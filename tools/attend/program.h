@@ -77,6 +77,10 @@ exit_code shortlist_run(const struct verb *verb, int count, char **args);
 extern const option shortlist_options[];
 extern const char shortlist_details[];
 
+exit_code quantize_run(const struct verb *verb, int count, char **args);
+extern const option quantize_options[];
+extern const char quantize_details[];
+
 exit_code prepare_run(const struct verb *verb, int count, char **args);
 extern const option prepare_options[];
 extern const char prepare_details[];

@@ -7,7 +7,7 @@
 #include "decoding.h"
 
 typedef struct score_settings {
-    decoding_options decoding; /* only --ensemble is an option of this verb */
+    decoding_options decoding; /* --ensemble and --precision are options of this verb */
     bool json;
     long max_input_length; /* 0: not given */
 } score_settings;

@@ -49,9 +49,9 @@ static att_status add_flow(gradient_flows *out, att_model *model, const att_stri
 static att_status compute_flows(gradient_flows *out, att_model *model, const char *compare,
                                 const att_string *text, att_error *err)
 {
-    att_status status =
-        compare ? models_load(&out->compared, &out->compared_count, "--compare", compare, err)
-                : ATT_OK;
+    att_status status = compare ? models_load(&out->compared, &out->compared_count, "--compare",
+                                              compare, ATT_PRECISION_STORED, err)
+                                : ATT_OK;
     if (status != ATT_OK)
         return status;
     out->flows = calloc(1 + out->compared_count, sizeof *out->flows);

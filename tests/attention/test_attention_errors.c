@@ -90,7 +90,7 @@ static void location(bench *t, int64_t rows)
     X(no_value, t->in.value = NULL, "value is missing")                                            \
     X(no_output, t->out.output = NULL, "output is missing")                                        \
     X(no_data, t->key.data = NULL, "key [1, 5, 1, 4] has no data")                                 \
-    X(no_type, t->value.dtype = (att_dtype)5,                                                      \
+    X(no_type, t->value.dtype = (att_dtype)6,                                                      \
       "value: expected float32, float64, float16 or bfloat16, found unknown type")                 \
     X(query_rank, t->query.rank = 3, "query has 3 dimensions, expected 4: [B,T,H,Kq]")             \
     X(key_rank, t->key.rank = 2, "key has 2 dimensions, expected 4: [B,S,G,Kq]")                   \

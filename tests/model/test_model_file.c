@@ -403,7 +403,8 @@ static void info_has_parameters_settings_and_training(void **state)
     assert_non_null(strstr(out.data, "\"training\":{\"steps\":3,\"loss\":0.25},\"import\":{"));
     assert_non_null(
         strstr(out.data, "{\"format\":2,\"architecture\":\"rnn\",\"type\":\"seq2seq\","));
-    assert_non_null(strstr(out.data, "{\"name\":\"decoder.0.u\",\"shape\":[10,40]}"));
+    assert_non_null(
+        strstr(out.data, "{\"name\":\"decoder.0.u\",\"shape\":[10,40],\"dtype\":\"float32\"}"));
     att_string_free(&out);
     att_model_free(model);
     att_bundle_free(bundle);

@@ -96,7 +96,7 @@ static void impossible_shapes_are_refused(void **state)
         assert_null(tensor.data);
     }
     att_tensor tensor;
-    assert_int_equal(att_tensor_new(&tensor, (att_dtype)5, 0, NULL, NULL), ATT_BAD_INPUT);
+    assert_int_equal(att_tensor_new(&tensor, (att_dtype)6, 0, NULL, NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_new(&tensor, (att_dtype)0, 0, NULL, NULL), ATT_BAD_INPUT);
 }
 
@@ -357,9 +357,30 @@ static void a_view_of_no_tensors_shape_is_cleared(void **state)
     assert_int_equal(eight.stride[0], 1);
 }
 
+static void int8_rounds_to_nearest_within_its_range(void **state)
+{
+    (void)state;
+    static const struct {
+        double from;
+        int8_t to;
+    } cases[] = { { 0.4, 0 },     { 0.5, 1 },       { -0.5, -1 },      { 126.6, 127 },
+                  { 1e300, 127 }, { -127.4, -127 }, { -128.6, -128 },  { -1e300, -128 },
+                  { -128, -128 }, { NAN, 0 },       { INFINITY, 127 }, { -INFINITY, -128 } };
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
+        att_tensor from = att_tensor_view(&cases[i].from, ATT_F64, 0, NULL), to, back;
+        assert_int_equal(att_tensor_copy(&to, &from, ATT_I8, NULL), ATT_OK);
+        assert_int_equal(*(int8_t *)to.data, cases[i].to);
+        assert_int_equal(att_tensor_copy(&back, &to, ATT_F32, NULL), ATT_OK);
+        assert_true(*(float *)back.data == (float)cases[i].to);
+        att_tensor_free(&to);
+        att_tensor_free(&back);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(int8_rounds_to_nearest_within_its_range),
         cmocka_unit_test(a_new_tensor_is_zero_and_row_major),
         cmocka_unit_test(a_scalar_has_one_element_and_an_empty_tensor_none),
         cmocka_unit_test(impossible_shapes_are_refused),

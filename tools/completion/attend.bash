@@ -15,7 +15,7 @@ _attend_files() {
 }
 
 _attend_verbs() {
-    _attend_words 'explain exercise grade train prepare run eval score show cells info import shortlist features bench gradcheck selftest help --help --version'
+    _attend_words 'explain exercise grade train prepare run eval score show cells info import quantize shortlist features bench gradcheck selftest help --help --version'
 }
 
 # Completes the value of the option before the cursor; fails if it takes none.
@@ -202,6 +202,7 @@ _attend_value() {
     'run --seed') ;;
     'run --ensemble') _attend_files 'safetensors' ;;
     'run --without-heads') ;;
+    'run --precision') _attend_words 'stored float32 int8' ;;
     'run --shortlist') _attend_files '' ;;
     'run --shortlist-frequent') ;;
     'run --shortlist-top') ;;
@@ -231,12 +232,14 @@ _attend_value() {
     'eval --seed') ;;
     'eval --ensemble') _attend_files 'safetensors' ;;
     'eval --without-heads') ;;
+    'eval --precision') _attend_words 'stored float32 int8' ;;
     'eval --shortlist') _attend_files '' ;;
     'eval --shortlist-frequent') ;;
     'eval --shortlist-top') ;;
     'eval --max-input-length') ;;
     'score --max-input-length') ;;
     'score --ensemble') _attend_files 'safetensors' ;;
+    'score --precision') _attend_words 'stored float32 int8' ;;
     'show --target' | 'show -t') ;;
     'show --beam') ;;
     'show --beam-stop') _attend_words 'heuristic exact' ;;
@@ -254,6 +257,7 @@ _attend_value() {
     'show --seed') ;;
     'show --ensemble') _attend_files 'safetensors' ;;
     'show --without-heads') ;;
+    'show --precision') _attend_words 'stored float32 int8' ;;
     'show --shortlist') _attend_files '' ;;
     'show --shortlist-frequent') ;;
     'show --shortlist-top') ;;
@@ -286,6 +290,7 @@ _attend_value() {
     'import --output' | 'import -o') _attend_files '' ;;
     'import --tokens') _attend_words 'space char codepoint' ;;
     'import --tokenizer') _attend_files '' ;;
+    'quantize --output' | 'quantize -o') _attend_files '' ;;
     'shortlist --output' | 'shortlist -o') _attend_files '' ;;
     'shortlist --from') _attend_words 'pairs attention' ;;
     'shortlist --top') ;;
@@ -375,8 +380,9 @@ _attend_options() {
             --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
             --max-output-length --min-length-ratio --max-length-ratio --sample
             --temperature --top-k --top-p --seed
-            --ensemble --without-heads --shortlist --shortlist-frequent
-            --shortlist-top --max-input-length --input-overflow --batch-size'
+            --ensemble --without-heads --precision --shortlist
+            --shortlist-frequent --shortlist-top --max-input-length --input-overflow
+            --batch-size'
         ;;
     eval)
         _attend_words '--help --json --hyp --ref
@@ -386,24 +392,27 @@ _attend_options() {
             --no-repeat-ngram --min-output-length --max-output-length --min-length-ratio
             --max-length-ratio --sample --temperature --top-k
             --top-p --seed --ensemble --without-heads
-            --shortlist --shortlist-frequent --shortlist-top --max-input-length'
+            --precision --shortlist --shortlist-frequent --shortlist-top
+            --max-input-length'
         ;;
     score)
-        _attend_words '--help --json --max-input-length --ensemble'
+        _attend_words '--help --json --max-input-length --ensemble
+            --precision'
         ;;
     show)
         _attend_words '--help --target --beam --beam-stop
             --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
             --min-output-length --max-output-length --min-length-ratio --max-length-ratio
             --sample --temperature --top-k --top-p
-            --seed --ensemble --without-heads --shortlist
-            --shortlist-frequent --shortlist-top --part --layer
-            --head --heads --overview --arcs
-            --alternatives --beam-tree --cell --signal
-            --gradients --compare --json --svg
-            --png --pdf --scale --html
-            --digits --color --ascii --quiet
-            --image-index --image-encoder --features --recorded-data'
+            --seed --ensemble --without-heads --precision
+            --shortlist --shortlist-frequent --shortlist-top --part
+            --layer --head --heads --overview
+            --arcs --alternatives --beam-tree --cell
+            --signal --gradients --compare --json
+            --svg --png --pdf --scale
+            --html --digits --color --ascii
+            --quiet --image-index --image-encoder --features
+            --recorded-data'
         ;;
     cells)
         _attend_words '--help --text --html --json
@@ -415,6 +424,9 @@ _attend_options() {
         ;;
     import)
         _attend_words '--help --output --tokens --tokenizer'
+        ;;
+    quantize)
+        _attend_words '--help --output --quiet'
         ;;
     shortlist)
         _attend_words '--help --output --from --top
@@ -456,12 +468,13 @@ _attend_operands() {
     info) _attend_files 'safetensors' ;;
     import) [ "$COMP_CWORD" -gt 2 ] && _attend_files '' && return
         _attend_words 'ctranslate2 g2p llama2c squeezenet' ;;
+    quantize) _attend_files '' ;;
     shortlist) _attend_files '' ;;
     features) _attend_files '' ;;
     bench) _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     gradcheck) _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null | cut -d ' ' -f 1)" ;;
     selftest) _attend_files '(null)' ;;
-    help) _attend_words 'explain exercise grade train prepare run eval score show cells info import shortlist features bench gradcheck selftest help' ;;
+    help) _attend_words 'explain exercise grade train prepare run eval score show cells info import quantize shortlist features bench gradcheck selftest help' ;;
     esac
 }
 

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In seconds. The first process to give up ends the others: each waits a second longer than the one
- * before it, so that one message is printed, not one by each. */
-enum { DEFAULT_TIMEOUT = 600, MAX_DELAY = 30 };
+/* In seconds. The first process to give up ends the others, for which a launcher may need some time;
+ * so process 0 gives up first, then one after the other: one message is printed, not one by each. */
+enum { DEFAULT_TIMEOUT = 600, FIRST_DELAY = 20, MAX_DELAY = 30 };
 
 att_status att_group_new(att_group *out, att_transport *transport, att_error *err)
 {
@@ -123,7 +123,8 @@ att_status att_group_wait(att_group *group, att_error *err)
     if (group->request_count == 0)
         return ATT_OK;
     double limit = transport->timeout > 0 ? transport->timeout : DEFAULT_TIMEOUT;
-    double patience = limit + (group->rank < MAX_DELAY ? group->rank : MAX_DELAY);
+    int delay = group->rank > 0 ? FIRST_DELAY + group->rank : 0;
+    double patience = limit + (delay < MAX_DELAY ? delay : MAX_DELAY);
     double start = att_clock_seconds(), last = start;
     while (group->request_count > 0) {
         ATT_TRY(

@@ -9,6 +9,7 @@ attend_test(web_same_bits ${PROJECT_SOURCE_DIR}/tests/web/same_bits $<TARGET_FIL
 find_program(NODE node)
 if(NODE)
   attend_test(web_errors ${NODE} ${PROJECT_SOURCE_DIR}/tests/web/errors.mjs ${page})
+  attend_test(web_playground ${NODE} ${PROJECT_SOURCE_DIR}/tests/web/playground.mjs ${page})
 endif()
 find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH) # the one that has Debian's selenium
 if(NOT SYSTEM_PYTHON)

@@ -53,6 +53,8 @@ export function show(element, text, rules = "") {
   root.adoptedStyleSheets = [sheet];
   root.replaceChildren(body);
   element.hidden = false;
+  // What scrolls sideways must be reached by the keyboard.
+  for (const part of body.querySelectorAll(".eq, figure, .part, .step > div")) if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
   return body;
 }
 

@@ -12,10 +12,15 @@ const TASKS = {
   reverse: { label: "reverse a string", watch: "abcddcab" },
   copy: { label: "copy a string", watch: "abcddcab" },
   sort: { label: "sort a string", watch: "dcbaabcd" },
+  shapes: { label: "describe shapes (captions of small images)" },
   pairs: { label: "pairs of lines (paste or drop)", file: "pairs.tsv", example: "source<TAB>target, one pair per line" },
   lm: { label: "text (paste or drop)", file: "text.txt", example: "a text to learn to continue" },
   classify: { label: "labeled sentences (paste or drop)", file: "labels.tsv", example: "sentence<TAB>label, one per line" },
+  tag: { label: "tagged sentences (paste or drop)", file: "tags.txt", example: "token<TAB>label, one per line; an empty line ends a sentence" },
 };
+
+/** Tasks whose RNN has no decoder that attends. */
+const UNATTENDED = ["lm", "classify", "tag"];
 
 const CHOICES = {
   architecture: ["rnn", "transformer"],
@@ -110,14 +115,15 @@ class Run {
     this.dataBox.hidden = !task.file;
     this.data.placeholder = task.example ?? "";
     this.watch.value = task.watch ?? "";
-    this.attention.disabled = ["lm", "classify"].includes(this.task.value) || this.architecture.value === "transformer";
+    this.watch.parentElement.hidden = !task.watch && this.task.value !== "pairs";
+    this.attention.disabled = UNATTENDED.includes(this.task.value) || this.architecture.value === "transformer";
   }
 
   settings() {
     const task = TASKS[this.task.value];
     const found = { architecture: this.architecture.value, "hidden-size": this.hidden.value, steps: this.steps.value,
       "learning-rate": this.rate.value, seed: this.seed.value, "validate-every": Math.max(1, Math.round(Number(this.steps.value) / 12)) };
-    if (this.architecture.value === "rnn" && !["lm", "classify"].includes(this.task.value)) found.attention = this.attention.value;
+    if (this.architecture.value === "rnn" && !UNATTENDED.includes(this.task.value)) found.attention = this.attention.value;
     if (task.file) found.train = task.file;
     return { ...found, out: MODEL_FILE };
   }

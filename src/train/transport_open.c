@@ -40,6 +40,7 @@ typedef struct launcher {
 static const launcher launchers[] = {
     { "OMPI_COMM_WORLD_SIZE", "Open MPI", "attend-mpi-openmpi.so", "libopenmpi-dev" },
     { "PMI_SIZE", "MPICH", "attend-mpi-mpich.so", "libmpich-dev" },
+    { "PMIX_RANK", "PMIx (srun --mpi=pmix)", "attend-mpi-openmpi.so", "libopenmpi-dev" },
 };
 
 static const launcher *find_launcher(void)

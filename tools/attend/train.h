@@ -24,11 +24,13 @@ typedef struct train_progress {
     const char *log_name;
     bool empty_log; /* remove the lines of an earlier run before the first line */
     int64_t last_logged_step;
-    double last_shown;   /* when the live line was last written, in seconds of the run */
-    bool line_open;      /* the live line stands on the terminal */
-    bool header_printed; /* of the table of validations */
-    att_status status;   /* the first failure to write, */
-    att_error err;       /* and its error */
+    double last_shown;          /* when the live line was last written, in seconds of the run */
+    bool line_open;             /* the live line stands on the terminal */
+    bool header_printed;        /* of the table of validations */
+    att_training_progress last; /* of several processes: what process 0 has sent and waited */
+    int64_t first_step;         /* before which nothing was counted */
+    att_status status;          /* the first failure to write, */
+    att_error err;              /* and its error */
 } train_progress;
 
 /* Reports one event of the run: a validation as a row of the table, a step on the live line. */

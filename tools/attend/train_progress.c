@@ -281,6 +281,9 @@ void train_progress_event(train_progress *show, const att_training_progress *pro
 {
     bool validated = progress->event == ATT_TRAINING_VALIDATED;
     bool step = progress->event == ATT_TRAINING_STEP;
+    if (show->last.processes == 0)
+        show->first_step = progress->step - step;
+    show->last = *progress;
     if (show->log && show->empty_log)
         empty_log(show);
     show->empty_log = false;
@@ -304,6 +307,21 @@ static void print_outlook(const att_training *training)
     att_string_free(&text);
 }
 
+/* What several processes cost, as process 0 has measured it. */
+static void print_exchange(const train_progress *show)
+{
+    const att_training_progress *at = &show->last;
+    double steps = (double)(at->step - show->first_step);
+    if (show->quiet || at->processes <= 1 || steps <= 0)
+        return;
+    printf(
+        "%-12s%.3g MB sent by process 0 in a step, %.0f %% of it during the backward pass; %.0f %% "
+        "of the time waiting\n",
+        "exchange", at->sent_bytes / steps / 1e6,
+        at->sent_bytes > 0 ? 100 * at->overlapped_bytes / at->sent_bytes : 0,
+        100 * at->wait_seconds / at->seconds);
+}
+
 void train_progress_end(train_progress *show, const att_training *training, bool finished,
                         double seconds)
 {
@@ -318,6 +336,7 @@ void train_progress_end(train_progress *show, const att_training *training, bool
     const att_validation *best = att_training_best(training);
     if (best)
         metrics_of_type[show->model_type].end(best);
+    print_exchange(show);
     if (show->has_budget)
         print_outlook(training);
     terminal_printf(stdout, "wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),

@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all web web-single web-serve demo test test-long test-cross wheel coverage fuzz fuzz-long install format clean help
+.PHONY: all web web-single web-serve demo test test-long test-cross wheel static package coverage fuzz fuzz-long install format clean help
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
@@ -46,6 +46,14 @@ wheel: ## build the Python wheel into dist/ (needs PyPI, or scikit-build-core)
 	@scripts/setup build
 	@scripts/wheel
 
+static: ## build one file for any Linux of this processor, with musl: build-static/attend
+	@scripts/setup build musl
+	@scripts/static
+
+package: ## build Debian packages into dist/, and try them
+	@scripts/setup build package
+	@scripts/package --test
+
 web: ## build the page and its WebAssembly into build/web
 	@scripts/setup web
 	@scripts/web $(BUILD)/web
@@ -65,7 +73,7 @@ format: ## format the C sources
 	@find include src tools tests bench python \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
 
 clean: ## remove everything that was built
-	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-cross build-fuzz build-coverage build-wheel dist demo-out
+	@rm -rf build build-test build-asan build-minimal build-tsan build-long build-cross build-fuzz build-coverage build-wheel build-static build-package dist demo-out
 
 help: ## list these
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

@@ -24,7 +24,8 @@ function(attend_mpi_plugin name mpicc)
   target_link_libraries(attend_mpi_${name} PRIVATE ${link})
   set_target_properties(attend_mpi_${name} PROPERTIES PREFIX "" OUTPUT_NAME attend-mpi-${name}
     C_VISIBILITY_PRESET hidden)
-  install(TARGETS attend_mpi_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/attend)
+  install(TARGETS attend_mpi_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/attend
+    COMPONENT ${name})
 endfunction()
 
 if(ATTEND_MPI AND NOT ATTEND_MINIMAL)

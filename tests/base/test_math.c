@@ -182,6 +182,10 @@ static void results_are_within_one_ulp(void **state)
     for (size_t k = 0; k < FUNCTIONS; k++) {
         const struct function *f = &functions[k];
         double worst = 0, worst_x = 0, worst_y = 0;
+#ifndef __GLIBC__
+        if (!f->truth)
+            continue; /* powl() of other C libraries has few more correct digits than a double */
+#endif
         uint64_t random = k + 1;
         for (uint64_t i = 0; i < COUNT; i++) {
             double x, y;

@@ -8,6 +8,7 @@ set(checks ${PROJECT_SOURCE_DIR}/tests/checks)
 attend_test(check_layers ${checks}/layers ${CMAKE_BINARY_DIR}/CMakeFiles ${CMAKE_C_COMPILER})
 attend_test(check_names ${checks}/names)
 attend_test(check_terms ${checks}/terms)
+attend_test(check_portable ${checks}/portable)
 attend_test(check_header ${checks}/header ${CMAKE_C_COMPILER})
 attend_test(check_symbols ${checks}/symbols $<TARGET_FILE:attend_static>
   $<TARGET_FILE:attend_shared>)

@@ -129,10 +129,26 @@ class Model:
     # ---- files
 
     @classmethod
-    def load(cls, path: Path) -> Model:
-        """Reads a model file; an attend.Error names the tensor that is wrong."""
+    def load(
+        cls, path: Path, *, precision: Literal["stored", "float32", "int8"] = "stored"
+    ) -> Model:
+        """Reads a model file; an attend.Error names the tensor that is wrong.
+
+        With precision "int8" the weights of linear layers and embeddings become integers, which take
+        a quarter of the memory; "stored" leaves them as they are in the file.
+        """
         os.stat(path)  # FileNotFoundError and its like, as open() raises them
-        return cls._from(_core.model_load(os.fspath(path)))
+        return cls._from(_core.model_load(os.fspath(path), precision))
+
+    def quantize(self) -> Model:
+        """A copy with int8 weights, for inference.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)
+        >>> model.quantize().info["precision"]
+        'int8'
+        """
+        return Model._from(_core.model_quantize(self._get()))
 
     def save(self, path: Path) -> None:
         """Writes the model file; nobody ever reads half of it."""

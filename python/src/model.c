@@ -16,17 +16,27 @@ PyObject *core_model(att_model *model)
 static const char *const sides[] = { "source", "target", NULL };
 static const char *const types[] = { "seq2seq", "lm", "classifier", "caption", "tagger", NULL };
 
+/* In the order of att_precision. */
+static const char *const precisions[] = { "stored", "float32", "int8", NULL };
+
 static PyObject *model_load(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *path;
-    if (!PyArg_ParseTuple(args, "O&:model_load", PyUnicode_FSConverter, &path))
+    PyObject *path, *word;
+    if (!PyArg_ParseTuple(args, "O&O:model_load", PyUnicode_FSConverter, &path, &word))
         return NULL;
+    int precision = core_choice(word, "precision", precisions);
+    if (precision < 0) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    att_model_load_options options = ATT_INIT(att_model_load_options);
+    options.precision = (att_precision)precision;
     att_model *model = NULL;
     att_error err = { 0 };
     core_call call;
     core_begin(&call);
-    att_status status = att_model_load(&model, PyBytes_AsString(path), &err);
+    att_status status = att_model_load_with(&model, PyBytes_AsString(path), &options, &err);
     bool loaded = core_end(&call, status, &err);
     Py_DECREF(path);
     if (loaded)
@@ -53,6 +63,20 @@ static PyObject *model_read(PyObject *module, PyObject *args)
         return core_model(model);
     att_model_free(model);
     return NULL;
+}
+
+static PyObject *model_quantize(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    if (!model)
+        return NULL;
+    att_model *small = NULL;
+    att_error err = { 0 };
+    core_call call;
+    core_begin(&call);
+    att_status status = att_model_quantize(&small, model, &err);
+    return core_end(&call, status, &err) ? core_model(small) : NULL;
 }
 
 static PyObject *model_save(PyObject *module, PyObject *args)
@@ -153,9 +177,11 @@ static PyObject *model_tensor(PyObject *module, PyObject *args)
         return NULL;
     att_tensor tensor = { 0 };
     att_error err = { 0 };
-    att_status status = att_model_tensor_view(&tensor, model, name, &err);
+    bool copies = att_model_precision(model) == ATT_PRECISION_INT8;
+    att_status status = copies ? att_model_tensor_get(&tensor, model, name, &err)
+                               : att_model_tensor_view(&tensor, model, name, &err);
     if (!status)
-        return core_array_view(&tensor, capsule);
+        return copies ? core_array_take(&tensor, true) : core_array_view(&tensor, capsule);
     core_raise(status, &err);
     return NULL;
 }
@@ -355,6 +381,7 @@ static PyObject *model_images(PyObject *module, PyObject *args)
 PyMethodDef core_model_methods[] = {
     { "model_load", model_load, METH_VARARGS, NULL },
     { "model_read", model_read, METH_VARARGS, NULL },
+    { "model_quantize", model_quantize, METH_O, NULL },
     { "model_save", model_save, METH_VARARGS, NULL },
     { "model_write", model_write, METH_O, NULL },
     { "model_info", model_info, METH_VARARGS, NULL },

@@ -29,37 +29,51 @@ enum { EXAMPLES = 200, STEPS = 20 };
 
 static const struct model_case {
     const char *name, *help, *task, *settings;
+    bool int8; /* quantized after training */
 } models[] = {
     { "LSTM encoder-decoder", "reversal, dot attention", "reverse",
-      COMMON SMOOTH RNN ADAM STRINGS "rnn-cell = lstm\nattention = dot\nbidirectional = yes\n" },
+      COMMON SMOOTH RNN ADAM STRINGS "rnn-cell = lstm\nattention = dot\nbidirectional = yes\n",
+      false },
     { "GRU encoder-decoder", "sorting, additive attention", "sort",
-      COMMON SMOOTH RNN ADAM STRINGS
-      "rnn-cell = gru\nattention = additive\nbidirectional = yes\n" },
+      COMMON SMOOTH RNN ADAM STRINGS "rnn-cell = gru\nattention = additive\nbidirectional = yes\n",
+      false },
     { "vanilla RNN encoder-decoder", "copying, no attention", "copy",
-      COMMON SMOOTH RNN ADAM STRINGS "rnn-cell = vanilla\nattention = none\nbidirectional = no\n" },
+      COMMON SMOOTH RNN ADAM STRINGS "rnn-cell = vanilla\nattention = none\nbidirectional = no\n",
+      false },
     { "copying encoder-decoder", "pairs of words, pointer-generator", "pairs",
       COMMON RNN ADAM "rnn-cell = lstm\nattention = general\ncopy = yes\nsource-tokens = word\n"
-                      "target-tokens = word\nbest-metric = loss\nepochs = 100\n" },
+                      "target-tokens = word\nbest-metric = loss\nepochs = 100\n",
+      false },
     { "Transformer", "reversal, sinusoidal positions", "reverse",
       COMMON SMOOTH TRANSFORMER ADAM STRINGS
-      "positions = sinusoidal\nnorm = pre\nactivation = relu\n" },
+      "positions = sinusoidal\nnorm = pre\nactivation = relu\n",
+      false },
     { "Transformer, rotary", "pairs of words, RMS norm, SwiGLU, grouped heads", "pairs",
       COMMON TRANSFORMER ADAM
       "positions = rotary\nnorm-kind = rms\nactivation = swiglu\nkv-heads = 2\nsource-tokens = "
       "bpe\n"
-      "target-tokens = bpe\nbpe-merges = 40\nbest-metric = loss\nepochs = 100\ncopy = no\n" },
+      "target-tokens = bpe\nbpe-merges = 40\nbest-metric = loss\nepochs = 100\ncopy = no\n",
+      false },
     { "LSTM language model", "characters", "lm",
-      COMMON RNN ADAM "rnn-cell = lstm\ntokens = char\nsequence-length = 24\nstate-reset = 0.1\n" },
+      COMMON RNN ADAM "rnn-cell = lstm\ntokens = char\nsequence-length = 24\nstate-reset = 0.1\n",
+      false },
     { "Transformer language model", "bytes", "lm",
-      COMMON TRANSFORMER ADAM "positions = learned\ntokens = byte\nsequence-length = 24\n" },
+      COMMON TRANSFORMER ADAM "positions = learned\ntokens = byte\nsequence-length = 24\n", false },
     { "LSTM classifier", "attention pooling", "classify",
-      COMMON RNN ADAM "rnn-cell = lstm\npool = attention\n" },
+      COMMON RNN ADAM "rnn-cell = lstm\npool = attention\n", false },
     { "CNN classifier", "convolutions over words", "classify",
-      COMMON "architecture = cnn\n" SIZES ADAM "min-window = 2\nmax-window = 4\n" },
+      COMMON "architecture = cnn\n" SIZES ADAM "min-window = 2\nmax-window = 4\n", false },
     { "tagger with a CRF", "LSTM, features of characters", "tag",
-      COMMON RNN ADAM "rnn-cell = lstm\ncrf = yes\nchar-features = cnn\n" },
+      COMMON RNN ADAM "rnn-cell = lstm\ncrf = yes\nchar-features = cnn\n", false },
     { "captions of images", "convolutions and LSTM", "shapes",
-      COMMON RNN ADAM "train-count = 60\nvalid-count = 6\nconv-channels = 4\n" },
+      COMMON RNN ADAM "train-count = 60\nvalid-count = 6\nconv-channels = 4\n", false },
+    { "int8 LSTM encoder-decoder", "reversal, additive attention, quantized", "reverse",
+      COMMON SMOOTH RNN ADAM STRINGS "rnn-cell = lstm\nattention = additive\nbidirectional = yes\n",
+      true },
+    { "int8 Transformer", "reversal, tied embeddings, quantized", "reverse",
+      COMMON SMOOTH TRANSFORMER ADAM STRINGS
+      "positions = sinusoidal\nnorm = pre\nactivation = relu\ntie-embeddings = all\n",
+      true },
 };
 
 /* ---- data */
@@ -280,11 +294,22 @@ void att_selftest_model_get(att_selftest *out, size_t index)
     out->help = models[index].help;
 }
 
+static att_status replace_by_int8(att_model **model, att_error *err)
+{
+    att_model *small = NULL;
+    ATT_TRY(att_model_quantize(&small, *model, err));
+    att_model_free(*model);
+    *model = small;
+    return ATT_OK;
+}
+
 att_status att_selftest_model_run(att_sha256 *hash, size_t index, att_error *err)
 {
     att_model *model = NULL;
     ATT_TRY(train(&model, &models[index], err));
     att_status status = add_parameters(hash, model, err);
+    if (status == ATT_OK && models[index].int8)
+        status = replace_by_int8(&model, err);
     if (status == ATT_OK)
         status = use(hash, model, err);
     att_model_free(model);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const att_selftest_item *const items[] = {
-    &att_selftest_kernels, &att_selftest_scores,   &att_selftest_normalizers,
-    &att_selftest_masks,   &att_selftest_products, &att_selftest_sheets,
+    &att_selftest_kernels,  &att_selftest_scores, &att_selftest_normalizers, &att_selftest_masks,
+    &att_selftest_products, &att_selftest_int8,   &att_selftest_sheets,
 };
 
 const att_selftest_digest_row att_selftest_published[] = {

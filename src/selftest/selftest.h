@@ -26,6 +26,7 @@ extern const att_selftest_item att_selftest_scores;
 extern const att_selftest_item att_selftest_normalizers;
 extern const att_selftest_item att_selftest_masks;
 extern const att_selftest_item att_selftest_products;
+extern const att_selftest_item att_selftest_int8;
 extern const att_selftest_item att_selftest_sheets;
 
 /* Models that are trained from the first step and then used: an item each. */

@@ -50,6 +50,24 @@ def test_files_bytes_and_pickles_hold_the_same_model(
         assert [output.score for output in copy.generate(lines)] == expected
 
 
+def test_a_quantized_model_is_the_model_loaded_as_int8(
+    model: attend.Model, tmp_path: pathlib.Path
+) -> None:
+    model.save(tmp_path / "m.safetensors")
+    small = model.quantize()
+    small.save(tmp_path / "s.safetensors")
+    loaded = attend.Model.load(tmp_path / "m.safetensors", precision="int8")
+    stored = attend.Model.load(tmp_path / "s.safetensors")
+    assert small.to_bytes() == loaded.to_bytes() == stored.to_bytes()
+    assert model.info["precision"] == "float32" and stored.info["precision"] == "int8"
+    assert stored.generate("abc").score == loaded.generate("abc").score
+    for name, values in model.parameters.items():
+        exact, near = np.asarray(values), np.asarray(small.parameters[name])
+        assert np.abs(exact - near).max() <= np.abs(exact).max() / 127
+    with pytest.raises(ValueError, match="precision"):
+        attend.Model.load(tmp_path / "m.safetensors", precision="int4")  # type: ignore[arg-type]
+
+
 def test_outputs_have_tokens_scores_and_attention(model: attend.Model) -> None:
     output = model.generate("abc", beam=4, n_best=3, attention=True)
     assert output.source_tokens == ["a", "b", "c"] and len(output.alternatives) == 2

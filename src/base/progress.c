@@ -68,6 +68,20 @@ void att_progress_poll(void)
         call();
 }
 
+att_progress_pause att_progress_suspend(void)
+{
+    att_progress_pause pause = { thread.callback, thread.cancelled };
+    thread.callback = NULL;
+    thread.cancelled = false;
+    return pause;
+}
+
+void att_progress_continue(att_progress_pause pause)
+{
+    thread.callback = pause.callback;
+    thread.cancelled = pause.cancelled;
+}
+
 bool att_progress_cancelled(void)
 {
     return thread.outermost && thread.cancelled;

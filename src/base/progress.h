@@ -42,6 +42,15 @@ att_status att_progress_check(att_error *err);
  * thread has no callback or no scope, else a look at the clock. */
 void att_progress_poll(void);
 
+/* What is done between the two is not cancelled, and the callback is not called: for saving the
+ * work of a call that was cancelled. They do not nest. */
+typedef struct att_progress_pause {
+    att_callback *callback;
+    bool cancelled;
+} att_progress_pause;
+att_progress_pause att_progress_suspend(void);
+void att_progress_continue(att_progress_pause pause);
+
 /* Whether the callback has asked to stop. */
 bool att_progress_cancelled(void);
 

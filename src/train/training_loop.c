@@ -120,9 +120,14 @@ static bool should_continue(void *context)
 
 /* ---- the loop */
 
+/* A cancelled run saves too: writing a file would otherwise end at its first look at the callback.
+ */
 static att_status save(training_loop *at, att_error *err)
 {
-    ATT_TRY(att_checkpoint_save(at->training, err));
+    att_progress_pause pause = att_progress_suspend();
+    att_status status = att_checkpoint_save(at->training, err);
+    att_progress_continue(pause);
+    ATT_TRY(status);
     at->training->wants &= ~(unsigned)ATT_WANTS_SAVE;
     at->save_time = att_clock_seconds();
     return ATT_OK;
@@ -184,18 +189,17 @@ static att_status advance_together(training_loop *at, att_error *err)
                : ATT_OK;
 }
 
-/* Steps, validations and regular checkpoints, until the run is finished, stopped or cancelled. */
+/* Steps, validations and regular checkpoints, until the run is finished, stopped or cancelled. A
+ * step or validation that was cancelled has not changed the state: it is made again when the run
+ * resumes. */
 static att_status run_to_end(training_loop *at, att_error *err)
 {
     att_training *training = at->training;
     bool together = training->exchange.group.count > 1;
     att_status status = ATT_OK;
     while (status == ATT_OK && !at->stopped && !is_loop_over(training)) {
-        if (together)
-            status = advance_together(at, err);
-        else
-            ATT_TRY(advance(at, err));
-        if (!together)
+        status = together ? advance_together(at, err) : advance(at, err);
+        if (status == ATT_OK && !together)
             status = att_progress_step(training->state.step, err);
         if (status != ATT_OK && status != ATT_CANCELLED)
             return status;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "eval/corpus_eval.h"
 #include "eval/caption_eval.h"
 #include "eval/classifier_predict.h"
@@ -163,7 +164,10 @@ static att_status write_best(att_training *training, att_error *err)
 att_status att_training_save_best(att_training *training, att_error *err)
 {
     att_group *group = &training->exchange.group;
-    return att_group_agree(group, group->rank == 0 ? write_best(training, err) : ATT_OK, err);
+    att_progress_pause pause = att_progress_suspend();
+    att_status status = group->rank == 0 ? write_best(training, err) : ATT_OK;
+    att_progress_continue(pause);
+    return att_group_agree(group, status, err);
 }
 
 att_status att_training_model(att_model **out, att_training *training, att_error *err)

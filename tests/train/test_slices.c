@@ -253,6 +253,19 @@ static bool count_down(void *context, const att_progress *progress)
     return ++c->calls != c->stop_at;
 }
 
+/* The checkpoint has every step that the run has made: nothing is lost. */
+static void assert_saved(const att_training *training)
+{
+    att_settings *settings;
+    att_training *saved;
+    assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
+    small_set(settings, "resume", att_training_checkpoint_path(training));
+    assert_int_equal(att_training_new(&saved, settings, NULL, NULL), ATT_OK);
+    assert_int_equal(att_training_steps(saved), att_training_steps(training));
+    att_training_free(saved);
+    att_settings_free(settings);
+}
+
 /* Cancels a run at callback number `stop_at`, then continues it to its end. Returns the number of
  * callbacks up to the cancellation, or 0 if the run ended before. */
 static int cancel_and_finish(const char *folder, int stop_at, const att_model *whole)
@@ -270,6 +283,8 @@ static int cancel_and_finish(const char *folder, int stop_at, const att_model *w
         fail_msg("%s", err.message);
     if (training) {
         c.stop_at = 0;
+        if (cancelled)
+            assert_saved(training);
         assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
         assert_true(att_training_finished(training));
         att_model *model = model_of(training);

@@ -41,12 +41,23 @@ refuses("an unknown format", /unknown format/, () => attend.sheet({ text: "x = 1
 refuses("bytes that are no model", /^bad input: .*expected a model/, () => attend.open({ bytes: new Uint8Array(100) }));
 refuses("half a model", /^bad input/, () => attend.open({ bytes: sample.subarray(0, sample.length / 2) }));
 refuses("a model with NaN", /^bad input/, () => attend.open({ bytes: damaged }));
+const old = Buffer.from(sample.toString("latin1").replace('"attend.format":"2"', '"attend.format":"1"'), "latin1");
+refuses("a model of 0.1", /^bad input: .*attend 0\.1/, () => attend.open({ bytes: old }));
+refuses("a model for which the memory is too small", /^no memory/, () => {
+  const { run } = attend.train({ task: "reverse", settings: { "hidden-size": 9000, "train-count": 100, "valid-count": 10 } });
+  attend.advance({ run, steps: 1 });
+});
 refuses("a model that was not opened", /no model 99/, () => attend.run({ model: 99, line: "a" }));
 refuses("an unknown task", /task expects/, () => attend.train({ task: "nonsense" }));
 refuses("a misspelled setting", /did you mean hidden-size/, () => attend.train({ task: "reverse", settings: { "hiden-size": 3 } }));
 refuses("a setting in a config that is no number", /expects a whole number/, () => attend.train({ task: "reverse", config: "hidden-size = many" }));
 refuses("training data that is not there", /cannot open/, () => attend.train({ task: "lm", settings: { train: "x.txt" } }));
 const { model } = attend.open({ bytes: sample, name: "reverse.safetensors" });
+refuses("a head that the model lacks", /there is no layer 9/, () => attend.withoutHeads({ model, heads: [{ block: "cross", layer: 9, head: 1 }] }));
+refuses("units of a Transformer", /^bad input/, () => attend.unit({ model, text: "abc", layer: 1, unit: 1 }));
+const lstm = attend.open({ bytes: readFileSync(join(web, "samples/code.safetensors")), name: "code.safetensors" }).model;
+refuses("a property that is no regular expression", /expected \)/, () => attend.cells({ model: lstm, text: "int x;\n".repeat(300), pattern: "call=(" }));
+refuses("a unit that the model lacks", /^bad input/, () => attend.unit({ model: lstm, text: "int", layer: 1, unit: 97 }));
 check(attend.run({ model, line: "abcd" }).output.text === "dcba", "the sample model still works");
 console.log(`1..${count}`);
 process.exit(failed ? 1 : 0);

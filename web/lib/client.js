@@ -14,7 +14,7 @@ export class CallError extends Error {
 }
 
 export class Client {
-  /** @param {{worker: () => Worker, wasm: () => Promise<ArrayBuffer>, kernels?: () => Promise<Record<string, ArrayBuffer>>,
+  /** @param {{worker: () => Worker, wasm: () => Promise<ArrayBuffer | WebAssembly.Module>, kernels?: () => Promise<Record<string, ArrayBuffer>>,
    *   onRestart?: (reason: string) => void}} options */
   constructor(options) {
     this.options = options;
@@ -32,7 +32,8 @@ export class Client {
       event.preventDefault();
       this.restart(event.message || "the Worker could not be started");
     };
-    const about = await this.post("load", { wasm: await wasm(), kernels: await kernels() });
+    const [code, sides] = await Promise.all([wasm(), kernels()]);
+    const about = await this.post("load", { wasm: code, kernels: sides });
     this.failures = 0;
     return about;
   }

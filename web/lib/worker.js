@@ -11,7 +11,7 @@ const METHODS = new Set(["about", "sheet", "filesystem", "open", "close", "run",
 /** @type {Attend | null} */
 let attend = null;
 
-/** @param {{wasm: ArrayBuffer, kernels?: Record<string, ArrayBuffer>, only?: string}} params */
+/** @param {{wasm: ArrayBuffer | WebAssembly.Module, kernels?: Record<string, ArrayBuffer>, only?: string}} params */
 async function load({ wasm, kernels = {}, only }) {
   attend = await Attend.load(wasm, { kernels, only });
   return attend.about();

@@ -2,6 +2,7 @@
 // a layer with the same text that carries the marks.
 
 const PAIRS = { "(": ")", "[": "]", "{": "}" };
+const MAX_MARKED = 1e6; // characters: line numbers and marks of more would stop the page
 const CLOSING = Object.fromEntries(Object.entries(PAIRS).map(([open, close]) => [close, open]));
 
 /** The index of the bracket that belongs to the one at `at`, or -1. */
@@ -16,8 +17,8 @@ function partner(text, at) {
 }
 
 export class Editor {
-  /** @param {HTMLElement} place @param {{label: string, onChange: () => void, words?: string[]}} options */
-  constructor(place, { label, onChange, words = [] }) {
+  /** @param {HTMLElement} place @param {{label: string, onChange: () => void, onTooLarge?: (length: number) => void, words?: string[]}} options */
+  constructor(place, { label, onChange, onTooLarge = () => {}, words = [] }) {
     this.words = words;
     this.bad = null;
     this.gutter = document.createElement("div");
@@ -40,8 +41,14 @@ export class Editor {
     this.input.addEventListener("input", () => {
       this.bad = null;
       this.draw();
-      this.suggest();
+      if (this.value.length <= MAX_MARKED) this.suggest();
       onChange();
+    });
+    this.input.addEventListener("paste", (event) => {
+      const length = event.clipboardData?.getData("text/plain").length ?? 0;
+      if (this.value.length + length <= MAX_MARKED) return;
+      event.preventDefault();
+      onTooLarge(length);
     });
     this.input.addEventListener("scroll", () => this.scroll());
     this.input.addEventListener("blur", () => (this.list.hidden = true));
@@ -87,6 +94,11 @@ export class Editor {
   }
 
   draw() {
+    if (this.value.length > MAX_MARKED) {
+      this.gutter.textContent = "";
+      this.layer.replaceChildren();
+      return;
+    }
     const text = this.value, rows = text.split("\n"), marks = [];
     this.gutter.textContent = rows.map((_, i) => i + 1).join("\n");
     const bad = this.badRange(rows);

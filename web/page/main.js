@@ -25,6 +25,15 @@ export function load(name) {
   return fetched.get(name);
 }
 
+/** attend.wasm, compiled while it arrives, once for all Workers. */
+let compiled = null;
+function wasm() {
+  const whole = () => load("attend.wasm").then((bytes) => WebAssembly.compile(bytes));
+  // A server that does not send application/wasm gets the slower way.
+  compiled ??= packed || !WebAssembly.compileStreaming ? whole() : WebAssembly.compileStreaming(fetch(address("attend.wasm"))).catch(whole);
+  return compiled;
+}
+
 /** Only the best kernels that this engine validates are fetched: a function with one instruction of each set is enough to know. */
 const PROBES = {
   relaxed: [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 17, 65, 0, 253, 17, 65, 0, 253, 17, 253, 133, 2, 11],
@@ -52,7 +61,7 @@ function newWorker() {
 export function connect(onRestart) {
   return new Client({
     worker: newWorker,
-    wasm: () => load("attend.wasm"),
+    wasm,
     kernels,
     onRestart: (reason) => {
       notice(`The computation was started again: ${reason}. Nothing that you typed is lost.`);

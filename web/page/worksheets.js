@@ -35,10 +35,12 @@ export function derivationOf(value, calculations, r, c) {
 
 export function startWorksheets({ connect, load, notice }) {
   const client = connect(() => compute());
-  const editor = new Editor(get("editor"), { label: "Worksheet", onChange: changed, words: FUNCTIONS });
+  const editor = new Editor(get("editor"), { label: "Worksheet", onChange: changed, words: FUNCTIONS,
+    onTooLarge: (length) => notice(`What you pasted has ${size(length)} and was left out: this page takes sheets of up to 1 MB; the program attend takes larger ones.`) });
   let name = "sheet.att", folder = "/", running = false, again = false, timer = 0, trace = null;
 
   function keep() {
+    if (editor.value.length > MAX_BYTES) return; // more than a browser keeps; what was kept before stays
     try {
       localStorage.setItem(KEPT, JSON.stringify({ name, text: editor.value }));
     } catch {
@@ -72,7 +74,7 @@ export function startWorksheets({ connect, load, notice }) {
     }));
     get("sheet-checks").textContent = checks === 0 ? "This sheet expects nothing." :
       failures.length === 0 ? `All ${checks} checks hold.` : `${failures.length} of ${checks} checks fail.`;
-    attachDerivations(show(get("sheet-output"), output));
+    return show(get("sheet-output"), output);
   }
 
   /** One computation at a time; what was typed meanwhile is computed next. */
@@ -84,9 +86,10 @@ export function startWorksheets({ connect, load, notice }) {
     const params = { text: editor.value, name, folder, detail: get("sheet-detail").value };
     const slow = setTimeout(() => get("sheet-checks").textContent = "working …", 1000);
     try {
-      const worked = await client.call("sheet", { ...params, format: "html" });
+      const body = succeed(await client.call("sheet", { ...params, format: "html" }));
+      if (!performance.getEntriesByName("first-map").length) performance.mark("first-map");
       trace = JSON.parse((await client.call("sheet", { ...params, format: "json" })).output).sheets[0];
-      succeed(worked);
+      attachDerivations(body);
     } catch (error) {
       fail(error);
     }

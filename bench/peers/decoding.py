@@ -5,6 +5,7 @@ beam size and batch size; loading is not counted. Prints processor seconds, toke
 number of equal outputs.
 
     decoding.py ATTEND MODEL.safetensors DIR LINES [--beam 5] [--batch 32] [--threads 1]
+                [--precision int8]
 """
 import argparse
 import json
@@ -25,6 +26,8 @@ def options():
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--batch", type=int, default=32, help="lines per batch")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--precision", choices=["stored", "float32", "int8"], default="stored",
+                        help="of attend; that of CTranslate2 is decided by to_ctranslate2.py --quantization")
     return parser.parse_args()
 
 
@@ -32,7 +35,7 @@ def run_attend(args, lines, json_too=False):
     """The output lines of attend, and its processor seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [args.attend, "run", args.model, "--beam", str(args.beam),
-               "--batch-size", str(args.batch)]
+               "--batch-size", str(args.batch), "--precision", args.precision]
     done = subprocess.run(command + ["--json"] * json_too, input=lines, text=True, check=True,
                           stdout=subprocess.PIPE,
                           env={**os.environ, "ATTEND_THREADS": str(args.threads)})

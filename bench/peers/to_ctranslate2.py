@@ -28,7 +28,8 @@ def load(path):
     tensors = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
-        tensors[name] = np.frombuffer(body[begin:end], "<f4").reshape(entry["shape"])
+        # A copy: quantization changes weights in place, and the bytes of the file are read-only.
+        tensors[name] = np.frombuffer(body[begin:end], "<f4").reshape(entry["shape"]).copy()
     return tensors, meta
 
 

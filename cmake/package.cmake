@@ -21,7 +21,7 @@ file(WRITE ${doc_files}/changelog "attend (${PROJECT_VERSION}) unstable; urgency
   "  * Built from source; see CHANGELOG.md there.\n\n -- ${ATTEND_MAINTAINER}  ${day}\n")
 file(WRITE ${doc_files}/copyright
   "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
-  "Upstream-Name: attend\n\nFiles: *\nCopyright: the contributors of attend\nLicense: Apache-2.0\n"
+  "Upstream-Name: attend\n\nFiles: *\nCopyright: 2026 the contributors of attend\nLicense: Apache-2.0\n"
   " On Debian systems, the text of the Apache License, Version 2.0,\n"
   " is in /usr/share/common-licenses/Apache-2.0.\n")
 find_program(GZIP gzip REQUIRED)
@@ -50,8 +50,10 @@ set(library_package libattend${soversion})
 attend_package(library ${library_package} "attention in C: the shared library"
   "Attention forward and backward on raw arrays, matrix products, worksheets\nand sequence models, with the same bits on every machine.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+# What packages that use the library depend on, and the order to update the linker's cache.
+file(WRITE ${doc_files}/shlibs "libattend ${soversion} ${library_package} (>= ${PROJECT_VERSION})\n")
+file(WRITE ${doc_files}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${doc_files}/shlibs;${doc_files}/triggers")
 attend_package(dev libattend-dev "attention in C: header and static library"
   "What is needed to build programs that use libattend: the header, the static\nlibrary, and files for pkg-config and CMake.")
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In seconds. The first process to give up ends the others, for which a launcher may need some time;
- * so process 0 gives up first, then one after the other: one message is printed, not one by each. */
+/* In seconds. The first process to give up ends the others, for which a launcher may need some
+ * time; so process 0 gives up first, then one after the other: one message is printed, not one by
+ * each. */
 enum { DEFAULT_TIMEOUT = 600, FIRST_DELAY = 20, MAX_DELAY = 30 };
 
 att_status att_group_new(att_group *out, att_transport *transport, att_error *err)

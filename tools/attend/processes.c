@@ -19,7 +19,7 @@ exit_code processes_end(att_transport *transport, att_status status, const att_e
 {
     if (status != ATT_OK)
         code = report_failure(transport, status, err);
-    if (transport && status != ATT_OK && !transport->agreed) {
+    if (transport && transport->ranks > 1 && status != ATT_OK && !transport->agreed) {
         fflush(NULL);
         transport->abort(transport->context, (int)code);
     }

@@ -86,7 +86,9 @@ export function startWorksheets({ connect, load, notice }) {
     const params = { text: editor.value, name, folder, detail: get("sheet-detail").value };
     const slow = setTimeout(() => get("sheet-checks").textContent = "working …", 1000);
     try {
-      const body = succeed(await client.call("sheet", { ...params, format: "html" }));
+      const worked = await client.call("sheet", { ...params, format: "html" });
+      clearTimeout(slow);
+      const body = succeed(worked);
       if (!performance.getEntriesByName("first-map").length) performance.mark("first-map");
       trace = JSON.parse((await client.call("sheet", { ...params, format: "json" })).output).sheets[0];
       attachDerivations(body);

@@ -13,6 +13,15 @@ set(ATTEND_PC_LIBS -lm)
 foreach(library ${CMAKE_DL_LIBS}) # plugins of transports
   list(APPEND ATTEND_PC_LIBS -l${library})
 endforeach()
+# gcc for riscv64 has the atomic operations on single bytes in a library.
+include(CheckCSourceCompiles)
+check_c_source_compiles("#include <stdatomic.h>
+#include <stdbool.h>
+static atomic_bool flag; int main(void) { return atomic_exchange(&flag, true); }" ATTEND_BYTE_ATOMICS)
+if(NOT ATTEND_BYTE_ATOMICS)
+  list(APPEND ATTEND_LIBRARIES atomic)
+  list(APPEND ATTEND_PC_LIBS -latomic)
+endif()
 set(ATTEND_WITHOUT)
 
 # Adds pkg-config module `module` to libattend as ATT_HAVE_<feature>, if it is installed.

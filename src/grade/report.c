@@ -34,9 +34,8 @@ static const char *steps_text(att_arena *arena, const att_grading *grading, cons
             count++;
             last = i + 1;
         }
-    for (size_t i = 0, done = 0; mark->carried && i < grading->count; i++)
+    for (size_t i = 0; mark->carried && i < grading->count; i++)
         if (mark->carried[i]) {
-            done++;
             text = !text ? att_arena_printf(arena, "%s %zu", count > 1 ? "steps" : "step", i + 1)
                          : att_arena_printf(arena, "%s%s %zu", text, i + 1 == last ? " and" : ",",
                                             i + 1);

@@ -205,9 +205,10 @@ static att_status find_weights(struct stage *stage)
     const att_call *call = stage->layer->call;
     att_sheet_head *head = stage->head;
     bool exponents = stage->options->normalizer == ATT_NORMALIZE_SOFTMAX;
-    bool slips = exponents && (makes(stage, ATT_SLIP_SOFTMAX_COLUMNS) |
-                               makes(stage, ATT_SLIP_EXP_ONLY)); /* both are possible places */
-    if (stage->changed || slips) {
+    bool columns = exponents &&
+                   makes(stage, ATT_SLIP_SOFTMAX_COLUMNS); /* both are asked: each may be a place */
+    bool exp_only = exponents && makes(stage, ATT_SLIP_EXP_ONLY);
+    if (stage->changed || columns || exp_only) {
         att_matrix *weights = att_matrix_like(call->arena, head->weights);
         if (!weights)
             return att_fail_memory(call->err);

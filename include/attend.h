@@ -107,12 +107,12 @@ ATT_API const char *att_status_name(att_status status);
 ATT_API const char *att_suggest(const char *word, const char *const *known, size_t count);
 
 /* Progress and cancel. A thread can set one callback; every call that this thread makes and that
- * takes longer than a moment (loading, training, generation, evaluation, worksheets, importing,
- * large attention and products, …) calls it at least every 0.1 seconds and never more often than
- * every 0.02. Returning false cancels: the call returns ATT_CANCELLED as soon as the step under way
- * is complete, releases what it made, and leaves every object that it was given usable; the
- * contents of output tensors are then undefined. The callback may call the library with other
- * objects; it returns normally, and does not set another callback. */
+ * takes longer than a moment (loading, training, generation, worksheets, large attention, …) calls
+ * it at least every 0.1 seconds and never more often than every 0.02. Returning false cancels: the
+ * call returns ATT_CANCELLED when the operation under way is complete (a training step of one
+ * process is given up, and made anew if the run goes on), releases what it made, and leaves every
+ * object that it was given usable; the contents of output tensors are then undefined. The callback
+ * may call the library with other objects; it returns normally, and sets no other callback. */
 typedef struct att_progress {
     size_t size;       /* of this struct in the library in use */
     const char *phase; /* what the call does: "training", "loading", "generating", … */

@@ -50,6 +50,7 @@ typedef struct parallel_loop {
     int64_t count, grain;
     void (*body)(void *context, int64_t begin, int64_t end);
     void *context;
+    atomic_bool *abandoned; /* by its caller, who alone is asked to stop */
 } parallel_loop;
 
 /* Threads claim ranges one by one, because the costs of ranges differ: under a causal mask the last
@@ -58,10 +59,14 @@ static void run_range(void *context, int64_t index)
 {
     const parallel_loop *loop = context;
     int64_t begin = index * loop->grain;
+    const atomic_bool *outer = att_progress_follow(loop->abandoned);
+    if (!att_progress_abandoned()) {
+        loop->body(loop->context, begin, begin + att_min_i64(loop->grain, loop->count - begin));
+        att_progress_poll(); /* on workers it does nothing */
+    }
     if (att_progress_abandoned())
-        return;
-    loop->body(loop->context, begin, begin + att_min_i64(loop->grain, loop->count - begin));
-    att_progress_poll(); /* on workers it does nothing */
+        atomic_store_explicit(loop->abandoned, true, memory_order_relaxed);
+    att_progress_follow(outer);
 }
 
 void att_parallel_for(int64_t count, int64_t grain,
@@ -69,7 +74,8 @@ void att_parallel_for(int64_t count, int64_t grain,
 {
     if (count <= 0)
         return;
-    parallel_loop loop = { count, att_max_i64(grain, 1), body, context };
+    atomic_bool abandoned = false;
+    parallel_loop loop = { count, att_max_i64(grain, 1), body, context, &abandoned };
     int64_t ranges = (count - 1) / loop.grain + 1;
     if (ranges > 1 && att_thread_pool_run(ranges, att_threads_get(), run_range, &loop)) {
         att_progress_poll(); /* workers may have claimed every range, and they do not poll */

@@ -16,6 +16,7 @@ static _Thread_local struct thread_progress {
     att_progress_scope *current, *outermost; /* NULL: no call is under way */
     double called_at;                        /* when the callback was last called */
     bool cancelled;
+    bool discardable; /* what is under way may be left half done */
 } thread;
 
 void att_callback_set(att_callback *callback, void *context)
@@ -50,12 +51,23 @@ void att_progress_begin_operation(att_progress_scope *scope, const char *phase)
     scope->is_operation = true;
 }
 
+static _Thread_local const atomic_bool *followed;
+
+const atomic_bool *att_progress_follow(const atomic_bool *abandoned)
+{
+    const atomic_bool *before = followed;
+    followed = abandoned;
+    return before;
+}
+
 /* The callback may call the library with other objects: that call must not report to it again. */
 static void call(void)
 {
     const struct thread_progress saved = thread;
     thread = (struct thread_progress){ 0 };
+    const atomic_bool *loop = att_progress_follow(NULL);
     bool go_on = saved.callback(saved.context, &saved.outermost->progress);
+    att_progress_follow(loop);
     thread = saved;
     thread.cancelled = !go_on;
     thread.called_at = att_clock_seconds();
@@ -87,9 +99,17 @@ bool att_progress_cancelled(void)
     return thread.outermost && thread.cancelled;
 }
 
+void att_progress_set_discardable(bool discardable)
+{
+    thread.discardable = discardable;
+}
+
 bool att_progress_abandoned(void)
 {
-    return thread.cancelled && thread.outermost && thread.outermost->is_operation;
+    if (followed && atomic_load_explicit(followed, memory_order_relaxed))
+        return true;
+    return thread.cancelled && thread.outermost &&
+           (thread.discardable || thread.outermost->is_operation);
 }
 
 att_status att_progress_check(att_error *err)

@@ -6,14 +6,17 @@
  *
  * Loops report how far they are with att_progress_step(), which also says whether to go on. Inside
  * a step, parallel loops call att_progress_poll(), so that the callback runs at least every 0.1 s
- * however long the step takes. A step under way ends: no operation is left half done. The exception
- * is a public call that is one operation (attention, a matrix product): it opens its scope with
- * att_progress_begin_operation(), and if that scope is the outermost, a cancelled parallel loop
- * skips the rest of its ranges. */
+ * however long the step takes. A step under way ends: no operation is left half done. The
+ * exceptions are a public call that is one operation (attention, a matrix product), which opens its
+ * scope with att_progress_begin_operation(), and work whose results the caller can throw away,
+ * between att_progress_set_discardable(true) and (false): there a cancelled parallel loop skips the
+ * rest of its ranges. */
 #ifndef ATT_BASE_PROGRESS_H
 #define ATT_BASE_PROGRESS_H
 
 #include "attend.h"
+
+#include <stdatomic.h>
 
 typedef struct att_progress_scope {
     att_progress progress;
@@ -27,6 +30,9 @@ typedef struct att_progress_scope {
 void att_progress_begin(att_progress_scope *scope, const char *phase, int64_t total);
 void att_progress_begin_operation(att_progress_scope *scope, const char *phase);
 att_status att_progress_end(att_progress_scope *scope, att_status status, att_error *err);
+
+/* Whether the work of this thread from here on may be left half done when it is cancelled. */
+void att_progress_set_discardable(bool discardable);
 
 /* Sets how many units the current scope has, where that is not known at its start. */
 void att_progress_set_total(int64_t total);
@@ -54,7 +60,11 @@ void att_progress_continue(att_progress_pause pause);
 /* Whether the callback has asked to stop. */
 bool att_progress_cancelled(void);
 
-/* Whether the call under way is a cancelled operation, whose remaining work may be skipped. */
+/* Makes this thread, a worker or the caller of a parallel loop, follow the loop's flag, which says
+ * that the caller has abandoned it; returns the one that it followed before. */
+const atomic_bool *att_progress_follow(const atomic_bool *abandoned);
+
+/* Whether the call under way is cancelled, and its remaining work may be skipped. */
 bool att_progress_abandoned(void);
 
 /* Seconds between two calls of a callback, at least; for tests: 0 calls it at every poll. Negative

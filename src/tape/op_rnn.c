@@ -3,6 +3,7 @@
 #include "tape/rnn.h"
 
 #include "base/minmax.h"
+#include "base/progress.h"
 
 #include <assert.h>
 #include <string.h>
@@ -146,8 +147,10 @@ static void run_sequences(void *context, int64_t first, int64_t past)
     int64_t max = att_rnn_rows_per_block(run->saved);
     for (int64_t s = 0; s < sequence->steps && first < past; s++) {
         past = att_min_i64(past, att_packed_sequence_batch_size(sequence, s));
-        for (int64_t r = first; r < past; r += max)
+        for (int64_t r = first; r < past; r += max, att_progress_poll())
             run_step(run, kernels, s, r, att_min_i64(r + max, past));
+        if (att_progress_abandoned())
+            return;
     }
 }
 

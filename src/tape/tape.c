@@ -386,9 +386,13 @@ att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, in
         return NULL;
     for (int i = 0; i < count; i++)
         node->requires_grad = node->requires_grad || (in[i] && in[i]->requires_grad);
-    if (!check_int8(tape, node))
+    if (!check_int8(tape, node) || !run(tape, node))
         return NULL;
-    return run(tape, node) ? record(tape, node) : NULL;
+    if (att_progress_abandoned()) { /* the value is incomplete, and nobody may read it */
+        att_progress_check(&tape->error);
+        return NULL;
+    }
+    return record(tape, node);
 }
 
 /* After a node's backward its gradient is not read again, and its memory is reused for a gradient
@@ -479,7 +483,7 @@ att_status att_tape_run_backward(att_tape *tape, att_error *err)
             recycle_grad(tape, node);
             att_progress_poll();
             if (att_progress_abandoned())
-                break;
+                att_progress_check(&tape->error);
         } else if (node->param >= 0 && tape->on_final) {
             /* the leaf was recorded before its first use: no node before it adds to its gradient */
             tape->on_final(tape->final_context, node->param);

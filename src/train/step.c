@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -24,17 +25,37 @@ att_status att_training_new_states(att_training *training, att_error *err)
     training->carried_states = att_alloc_zero((size_t)groups, sizeof *training->carried_states);
     if (!training->carried_states)
         return att_fail_memory(err);
-    for (int64_t g = 0; g < groups; g++)
+    training->states_before = att_alloc_zero((size_t)groups, sizeof *training->states_before);
+    if (!training->states_before)
+        return att_fail_memory(err);
+    for (int64_t g = 0; g < groups; g++) {
         ATT_TRY(att_carried_state_new(&training->carried_states[g], model, rows, err));
+        ATT_TRY(att_carried_state_new(&training->states_before[g], model, rows, err));
+    }
     return ATT_OK;
 }
 
 void att_training_free_states(att_training *training)
 {
-    for (int64_t g = 0; training->carried_states && g < training->settings->accumulate; g++)
-        att_carried_state_free(&training->carried_states[g]);
+    for (int64_t g = 0; g < training->settings->accumulate; g++) {
+        if (training->carried_states)
+            att_carried_state_free(&training->carried_states[g]);
+        if (training->states_before)
+            att_carried_state_free(&training->states_before[g]);
+    }
     att_free(training->carried_states);
-    training->carried_states = NULL;
+    att_free(training->states_before);
+    training->carried_states = training->states_before = NULL;
+}
+
+static void copy_states(const att_training *training, att_carried_state *to,
+                        const att_carried_state *from)
+{
+    for (int64_t g = 0; to && g < training->settings->accumulate; g++) {
+        to[g].rows = from[g].rows;
+        memcpy(to[g].states, from[g].states,
+               (size_t)(from[g].max_rows * from[g].width) * sizeof *from[g].states);
+    }
 }
 
 /* Some rows start from the zero state, as generated text does. */
@@ -101,6 +122,26 @@ static att_status add_micro_batch(att_training *training, int64_t index, bool is
     return att_exchange_end_leaf(&training->exchange, sums, err);
 }
 
+/* The same for all micro-batches in `own`. A run of one process leaves them half done when it is
+ * cancelled, and starts the step anew if it goes on; several must stay together. */
+static att_status add_micro_batches(att_training *training, att_range own, double sampling,
+                                    att_error *err)
+{
+    bool alone = training->exchange.group.count == 1;
+    att_status status = ATT_OK;
+    if (alone)
+        copy_states(training, training->states_before, training->carried_states);
+    att_progress_set_discardable(alone);
+    for (int64_t i = own.begin; i < own.end && status == ATT_OK; i++)
+        status = add_micro_batch(training, i, i + 1 == own.end, sampling, err);
+    att_progress_set_discardable(false);
+    if (alone && status != ATT_OK) {
+        copy_states(training, training->carried_states, training->states_before);
+        att_params_mark_changed(&training->model->params); /* they may be packed in part */
+    }
+    return status;
+}
+
 /* Sums the gradients of the next micro-batches of this epoch, up to `accumulate`. */
 static att_status sum_gradients(att_training *training, att_error *err)
 {
@@ -113,8 +154,7 @@ static att_status sum_gradients(att_training *training, att_error *err)
     int64_t left = att_batches_count(training->batches) - state->epoch_batches;
     int64_t count = att_min_i64(training->settings->accumulate, left);
     ATT_TRY(att_exchange_begin(&training->exchange, params, &training->tree, count, &own, err));
-    for (int64_t i = own.begin; i < own.end; i++)
-        ATT_TRY(add_micro_batch(training, i, i + 1 == own.end, sampling, err));
+    ATT_TRY(add_micro_batches(training, own, sampling, err));
     state->epoch_batches += count;
     state->batches += count;
     if (count == left) {
@@ -181,7 +221,11 @@ att_status att_training_dry_run(att_training *training, att_error *err)
     training->arranged_epoch = 0;
     int64_t largest = att_batches_largest(training->batches);
     const att_batch *batch = att_batches_get(training->batches, largest);
-    ATT_TRY(forward_backward(training, batch, training->state.batches,
-                             training->settings->scheduled_sampling, NULL, NULL, err));
-    return ATT_OK;
+    att_progress_set_discardable(training->exchange.group.count == 1);
+    att_status status = forward_backward(training, batch, training->state.batches,
+                                         training->settings->scheduled_sampling, NULL, NULL, err);
+    att_progress_set_discardable(false);
+    if (status != ATT_OK)
+        att_params_mark_changed(&training->model->params);
+    return status;
 }

@@ -32,7 +32,8 @@ struct att_training {
     /* [accumulate] RNN state between batches of a text (truncated BPTT), one for each micro-batch
      * of a step; NULL: the model carries none */
     att_carried_state *carried_states;
-    int64_t arranged_epoch; /* epoch that `batches` was shuffled for; -1: none */
+    att_carried_state *states_before; /* those at the start of the step */
+    int64_t arranged_epoch;           /* epoch that `batches` was shuffled for; -1: none */
     att_tape *tape;
     att_gradient_tree tree;
     att_exchange exchange; /* with the other processes of the run; one process: with none */

@@ -50,7 +50,8 @@ static const char style[] =
     ".banner{padding:.6rem 1rem;border:2px solid var(--fail);border-radius:6px;"
     "background:var(--failbg);color:var(--fail);font-weight:600}\n.banner a{color:inherit}\n"
     ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
-    "@media print{.line{display:none}.step,.check{break-inside:avoid}}\n";
+    "@media print{.line{display:none}.eq,.part,.ask,.check{break-inside:avoid}"
+    ".description,.head{break-after:avoid}}\n";
 
 /* Of exercises. */
 static const char ask_style[] =

@@ -137,7 +137,6 @@ EXCEPTIONS = [
     ("bench/peers/to_ctranslate2.py ", "needs CTranslate2"),
     ("bench/peers/bpe ", "compiles with optimization and needs SentencePiece"),
     ("bench/loading ", "takes minutes: a model of 50 MB, 60 runs each"),
-    ("docker build ", "needs Docker and its images"),
     ("pip install ", "installs packages from the network"),
     ("tests/metrics/golden/compare ", "needs sacreBLEU"),
     ("python3 sheet.py", "needs NumPy; tests/render/export runs exported programs where it is installed"),

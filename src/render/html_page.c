@@ -2,9 +2,12 @@
  * the light or dark mode of the reader and prints well. */
 #include "render/html_page.h"
 
+/* Fonts with a table for mathematics come first: without one, Chromium draws no root sign. */
 static const char shared_style[] =
     ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--paper:#ffffff;--line:#dfe3e8;"
     "--pass:#1a7f37;--fail:#c62828;--failbg:#fdecea;--card:#f6f8fa}\n"
+    ":root{--math:\"Latin Modern Math\",\"STIX Two Math\",\"Cambria Math\","
+    "\"DejaVu Math TeX Gyre\",\"Noto Sans Math\",math}\nmath{font-family:var(--math)}\n"
     "@media (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#9aa4b2;--paper:#15181d;"
     "--line:#323943;--pass:#57c27a;--fail:#ff8a80;--failbg:#3a1d1d;--card:#1d2229}}\n"
     "body{margin:0;background:var(--paper);color:var(--ink);"

@@ -34,7 +34,7 @@ static const char style[] =
     ".working .eq{gap:.1rem .25rem;align-items:baseline;padding:0}\n"
     "table.matrix{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3rem 0}\n"
     ".matrix td,.matrix th{padding:.12rem .6rem;text-align:right;white-space:nowrap}\n"
-    ".matrix td{font-family:\"Latin Modern Math\",\"STIX Two Math\",math;font-size:1.06rem}\n"
+    ".matrix td{font-family:var(--math);font-size:1.06rem}\n"
     ".matrix thead td{padding:0}\n.matrix th{font-weight:500;color:var(--soft)}\n.matrix tbody "
     "th{text-align:left}\n"
     ".matrix .open,.matrix .close{border:2px solid var(--ink);width:.25rem;padding:0}\n"

@@ -74,6 +74,16 @@ static void words_wider_than_the_page_may_break(void **state)
     att_string_free(&text);
 }
 
+static void raised_and_lowered_digits_need_no_font(void **state)
+{
+    (void)state;
+    att_string text = { 0 };
+    att_writer out = att_writer_on(&text);
+    att_put_tex(&out, "W₁₂ 10⁻⁵");
+    assert_string_equal(text.data, "W${}_{1}$${}_{2}$ 10${}^{-}$${}^{5}$");
+    att_string_free(&text);
+}
+
 static void all_examples_compile_as_one_document(void **state)
 {
     (void)state;
@@ -106,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_text_of_all_scripts_compiles),
         cmocka_unit_test(words_wider_than_the_page_may_break),
+        cmocka_unit_test(raised_and_lowered_digits_need_no_font),
         cmocka_unit_test(all_examples_compile_as_one_document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

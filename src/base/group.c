@@ -210,14 +210,34 @@ att_status att_group_all_gather(att_group *group, char **all, size_t *offsets, c
     return *all ? gather_pieces(group, *all, offsets, own, bytes, err) : att_fail_memory(err);
 }
 
+/* All have the same list, so all find the same difference, without another message. */
+static att_status compare_versions(att_group *group, att_error *err)
+{
+    const att_member *first = &group->members[0];
+    for (int r = 1; r < group->count; r++) {
+        const att_member *other = &group->members[r];
+        if (strcmp(first->version, other->version) == 0)
+            continue;
+        group->transport->agreed = true;
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "process %d on %s runs version %s, process 0 on %s version %s; all must "
+                        "run the same version",
+                        r, other->host, other->version, first->host, first->version);
+    }
+    return ATT_OK;
+}
+
 att_status att_group_meet(att_group *group, att_error *err)
 {
     att_member own = { .cores = att_usable_cores_hash() };
     const char *host = group->transport->host;
     snprintf(own.host, sizeof own.host, "%s", host ? host : "?");
+    snprintf(own.version, sizeof own.version, "%s", att_version());
+    snprintf(own.cpu, sizeof own.cpu, "%s", att_cpu_name());
     ATT_TRY(att_group_gather(group, group->members, &own, sizeof own, err));
-    return att_group_broadcast(group, group->members, (size_t)group->count * sizeof *group->members,
-                               err);
+    ATT_TRY(att_group_broadcast(group, group->members,
+                                (size_t)group->count * sizeof *group->members, err));
+    return compare_versions(group, err);
 }
 
 void att_group_share_cores(const att_group *group)

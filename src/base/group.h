@@ -12,10 +12,12 @@ enum { ATT_HOST_SIZE = 64 };
 /* Tags of messages; buckets of gradients have the tags from ATT_TAG_BUCKET on. */
 enum { ATT_TAG_GATHER, ATT_TAG_BROADCAST, ATT_TAG_SLICE, ATT_TAG_STATES, ATT_TAG_BUCKET };
 
-/* Where a process runs. */
+/* What a process is and where it runs: the first message of a run. Processes of different versions
+ * send each other nothing else, so its layout is not to change. */
 typedef struct att_member {
     char host[ATT_HOST_SIZE];
-    uint64_t cores; /* a hash of the set of cores that it may use */
+    char version[16], cpu[16]; /* of the program; the instruction set in use */
+    uint64_t cores;            /* a hash of the set of cores that it may use */
 } att_member;
 
 typedef struct att_group {
@@ -33,7 +35,7 @@ typedef struct att_group {
 att_status att_group_new(att_group *out, att_transport *transport, att_error *err);
 void att_group_free(att_group *group);
 
-/* Tells all where each process runs. */
+/* Tells all where each process runs. Fails in all if the versions differ. */
 att_status att_group_meet(att_group *group, att_error *err);
 
 /* Not collective: start a message; it is complete after att_group_wait(). No bytes: nothing. */

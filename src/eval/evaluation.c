@@ -79,7 +79,6 @@ static att_status mount_examples(att_evaluation *call, att_model_type type, att_
 
 /* What must be equal in all. */
 typedef struct introduction {
-    char version[16];
     int64_t model_hash, data_hash;
 } introduction;
 
@@ -89,10 +88,6 @@ static att_status compare_introductions(const att_evaluation *call, const introd
     const char *own = call->group.members[0].host;
     for (int r = 1; r < call->group.count; r++) {
         const char *host = call->group.members[r].host;
-        if (strcmp(all[0].version, all[r].version) != 0)
-            return att_fail(err, ATT_BAD_INPUT, NULL,
-                            "process %d on %s runs version %s, process 0 on %s version %s", r, host,
-                            all[r].version, own, all[0].version);
         if (all[0].model_hash != all[r].model_hash || all[0].data_hash != all[r].data_hash)
             return att_fail(
                 err, ATT_BAD_INPUT, NULL,
@@ -110,7 +105,6 @@ static att_status introduce(att_evaluation *call, const att_model *model, const 
         .model_hash = (int64_t)att_hash_fnv1a(params->value, params->size * sizeof *params->value),
         .data_hash = att_corpus_hash(corpus),
     };
-    snprintf(own.version, sizeof own.version, "%s", att_version());
     introduction *all = att_alloc_zero((size_t)call->group.count, sizeof *all);
     att_status status =
         all ? att_group_gather(&call->group, all, &own, sizeof own, err) : att_fail_memory(err);

@@ -19,10 +19,6 @@
 
 /* What must be equal in all processes, besides the settings, and what they tell each other. */
 typedef struct introduction {
-    char host[ATT_HOST_SIZE];
-    char version[16];
-    char cpu[16];
-    int64_t threads;
     int64_t data_hash, params_hash, step;
     int64_t settings_length;
 } introduction;
@@ -31,12 +27,7 @@ static att_status introduce(introduction *out, att_string *settings, const att_t
                             att_error *err)
 {
     const att_params *params = &training->model->params;
-    *out = (introduction){ .data_hash = training->state.data_hash,
-                           .step = training->state.step,
-                           .threads = att_threads_get() };
-    snprintf(out->host, sizeof out->host, "%s", training->exchange.group.transport->host);
-    snprintf(out->version, sizeof out->version, "%s", att_version());
-    snprintf(out->cpu, sizeof out->cpu, "%s", att_cpu_name());
+    *out = (introduction){ .data_hash = training->state.data_hash, .step = training->state.step };
     out->params_hash = (int64_t)att_hash_fnv1a(params->value, params->size * sizeof *params->value);
     ATT_TRY(att_settings_to_json(settings, training->settings, err));
     out->settings_length = (int64_t)settings->length;
@@ -76,11 +67,7 @@ static att_status compare_settings(const att_training *training, const char *jso
 static att_status compare(const att_training *training, const introduction *own,
                           const introduction *other, int rank, att_error *err)
 {
-    const char *host = other->host;
-    if (strcmp(own->version, other->version) != 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "process %d on %s runs version %s, process 0 on %s version %s", rank, host,
-                        other->version, training->exchange.group.members[0].host, own->version);
+    const char *host = training->exchange.group.members[rank].host;
     if (own->data_hash != other->data_hash)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "process %d on %s has other data than process 0 on %s: the files differ",
@@ -108,8 +95,8 @@ static att_status compare_all(att_training *training, const introduction *all, a
         if (status == ATT_OK)
             status = att_group_wait(group, err);
         json[length] = 0;
-        if (status == ATT_OK && result == ATT_OK && strcmp(all[0].version, all[r].version) == 0)
-            result = compare_settings(training, json, r, all[r].host, err);
+        if (status == ATT_OK && result == ATT_OK)
+            result = compare_settings(training, json, r, group->members[r].host, err);
         att_free(json);
         if (status != ATT_OK)
             return status;
@@ -220,6 +207,22 @@ att_status att_training_gather(att_training *training, att_error *err)
 
 /* ---- the report */
 
+/* Instruction sets that differ from that of process 0: they change no bits, but may explain why
+ * some processes are slower. */
+static att_status report_instruction_sets(att_string *out, const att_group *group)
+{
+    const att_member *first = &group->members[0];
+    for (int r = 1; r < group->count; r++) {
+        const att_member *other = &group->members[r];
+        if (strcmp(other->cpu, first->cpu) != 0)
+            ATT_TRY(att_string_printf(out,
+                                      "%-12sprocess %d on %s computes with %s, process 0 on %s "
+                                      "with %s: the same bits\n",
+                                      "", r, other->host, other->cpu, first->host, first->cpu));
+    }
+    return ATT_OK;
+}
+
 att_status att_training_report_processes(att_string *out, const att_training *training)
 {
     const att_group *group = &training->exchange.group;
@@ -236,6 +239,7 @@ att_status att_training_report_processes(att_string *out, const att_training *tr
     ATT_TRY(att_string_printf(out, "%-12s%d on %d host%s, %" PRId64 " micro-batch%s in a step\n",
                               "processes", group->count, hosts, hosts == 1 ? "" : "s", leaves,
                               leaves == 1 ? "" : "es"));
+    ATT_TRY(report_instruction_sets(out, group));
     if (leaves < group->count)
         return att_string_printf(out,
                                  "%-12s%d of them compute no gradient: set accumulate to at least "

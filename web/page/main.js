@@ -1,60 +1,17 @@
 // The page: tabs, and the Workers behind them.
 import { Client } from "../lib/client.js";
-import { SETS } from "../lib/kernels.js";
+import { kernels, load, newWorker, wasm } from "./start.js";
 import { startWorksheets } from "./worksheets.js";
 import { startPlayground } from "./playground.js";
 import { startModel } from "./model.js";
 import { startTraining } from "./train.js";
 import { startCells } from "./cells.js";
 
-const address = (name) => new URL(name, document.baseURI);
-const fetched = new Map();
-
-/** What scripts/web-single put into the page, if this is the page in one file: files in base64, and the Worker. */
-const packed = /** @type {any} */ (globalThis).packed;
-
-/** The bytes of a file of the page, fetched once. @param {string} name @returns {Promise<ArrayBuffer>} */
-export function load(name) {
-  if (packed && !fetched.has(name))
-    fetched.set(name, Promise.resolve(Uint8Array.from(atob(packed.files[name]), (character) => character.charCodeAt(0)).buffer));
-  if (!fetched.has(name))
-    fetched.set(name, fetch(address(name)).then((answer) => {
-      if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}`);
-      return answer.arrayBuffer();
-    }));
-  return fetched.get(name);
-}
-
-/** attend.wasm, compiled while it arrives, once for all Workers. */
-let compiled = null;
-function wasm() {
-  const whole = () => load("attend.wasm").then((bytes) => WebAssembly.compile(bytes));
-  // A server that does not send application/wasm gets the slower way.
-  compiled ??= packed || !WebAssembly.compileStreaming ? whole() : WebAssembly.compileStreaming(fetch(address("attend.wasm"))).catch(whole);
-  return compiled;
-}
-
-/** Only the best kernels that this engine validates are fetched: a function with one instruction of each set is enough to know. */
-const PROBES = {
-  relaxed: [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 19, 1, 17, 0, 65, 0, 253, 17, 65, 0, 253, 17, 65, 0, 253, 17, 253, 133, 2, 11],
-  simd: [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 8, 1, 6, 0, 65, 0, 253, 17, 11],
-};
-
-async function kernels() {
-  const set = SETS.find((name) => WebAssembly.validate(new Uint8Array(PROBES[name])));
-  return set ? { [set]: await load(`kernels-${set}.wasm`) } : {};
-}
-
 /** Tells the visitor something that needs no answer. */
 export function notice(text) {
   const place = /** @type {HTMLElement} */ (document.getElementById("notice"));
   place.hidden = text === "";
   place.textContent = text;
-}
-
-function newWorker() {
-  if (!packed) return new Worker(address("lib/worker.js"), { type: "module" });
-  return new Worker(URL.createObjectURL(new Blob([packed.worker], { type: "text/javascript" })));
 }
 
 /** A Worker of its own with the library in it. @param {(reason: string) => void} [onRestart] */

@@ -24,6 +24,20 @@ export function fromLink(word) {
   return new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(binary, (character) => character.charCodeAt(0)));
 }
 
+/** Lays out a formula while the Worker starts: a browser looks for fonts only when they are needed, and takes long. */
+function lookUpFonts() {
+  const make = (tag, ...children) => {
+    const made = document.createElementNS("http://www.w3.org/1998/Math/MathML", tag);
+    made.append(...children);
+    return made;
+  };
+  const formula = make("math", make("msqrt", make("mi", "x")), make("mo", "="), make("mn", "1"));
+  formula.classList.add("unseen");
+  document.body.append(formula);
+  formula.getBoundingClientRect();
+  formula.remove();
+}
+
 /** How the element in row r and column c of a value is computed, as the library wrote it; or null. */
 export function derivationOf(value, calculations, r, c) {
   if (!value || !calculations?.length) return null;
@@ -38,6 +52,8 @@ export function startWorksheets({ connect, load, notice }) {
   const editor = new Editor(get("editor"), { label: "Worksheet", onChange: changed, words: FUNCTIONS,
     onTooLarge: (length) => notice(`What you pasted has ${size(length)} and was left out: this page takes sheets of up to 1 MB; the program attend takes larger ones.`) });
   let name = "sheet.att", folder = "/", running = false, again = false, timer = 0, trace = null;
+  let drawnOnce = () => {}; // what can wait for the first sheet
+  const firstSheet = new Promise((resolve) => (drawnOnce = () => resolve(undefined)));
 
   function keep() {
     if (editor.value.length > MAX_BYTES) return; // more than a browser keeps; what was kept before stays
@@ -96,6 +112,7 @@ export function startWorksheets({ connect, load, notice }) {
       fail(error);
     }
     clearTimeout(slow);
+    drawnOnce();
     running = false;
     if (again) {
       again = false;
@@ -209,7 +226,8 @@ export function startWorksheets({ connect, load, notice }) {
     event.preventDefault();
     if (file && /\.(att|txt)$/.test(file.name) && !get("worksheets").hidden) openFile(file);
   });
-  listExamples().catch((error) => notice(`The list of examples could not be read: ${error.message}`));
+  firstSheet.then(listExamples).catch((error) => notice(`The list of examples could not be read: ${error.message}`));
   Promise.resolve(startText()).catch(fail);
+  lookUpFonts();
   return { client, open };
 }

@@ -1892,6 +1892,9 @@ typedef struct att_import_options {
     size_t size;
     const char *tokens;    /* "space", "char" or "codepoint"; NULL: as the format has it */
     const char *tokenizer; /* the file of the tokenizer; NULL: looked for beside the weights */
+    /* Int8 weights of the file as they are (ATT_PRECISION_STORED) or as float32. Int8 is refused:
+     * att_model_quantize() makes int8 of float32. */
+    att_precision precision;
 } att_import_options;
 /* Reads weights of another program: *out has the contents of a model file, to be saved with
  * att_safetensors_save(). What is not supported is ATT_BAD_INPUT and named in *err. */

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attend import _core
 from attend._core import Array
@@ -173,9 +173,11 @@ def import_weights(
     *,
     tokens: str | None = None,
     tokenizer: Path | None = None,
+    precision: Literal["stored", "float32"] = "stored",
 ) -> Model | ImageEncoder:
     """Reads weights of another program (docs/importing.md): a Model, or an ImageEncoder of the
-    format "squeezenet". `tokens` is "space", "char" or "codepoint"; `tokenizer` a file.
+    format "squeezenet". `tokens` is "space", "char" or "codepoint"; `tokenizer` a file. Int8 weights
+    of CTranslate2 stay int8, or become floats with precision "float32".
 
     >>> try:
     ...     attend.import_weights("pytorch", ".")
@@ -187,7 +189,7 @@ def import_weights(
 
     os.stat(path)
     where = os.fspath(path)
-    data = _core.import_weights(format, where, tokens, tokenizer)
+    data = _core.import_weights(format, where, tokens, tokenizer, precision)
     if format == "squeezenet":
         return ImageEncoder(data, name=where)
     return Model(data, name=where)

@@ -353,16 +353,24 @@ static PyObject *import_formats(PyObject *module, PyObject *unused)
     return list;
 }
 
-/* import_weights(format, path, tokens, tokenizer): the bytes of a model file */
+/* import_weights(format, path, tokens, tokenizer, precision): the bytes of a model file */
 static PyObject *import_weights(PyObject *module, PyObject *args)
 {
     (void)module;
+    static const char *const precisions[] = { "stored", "float32", NULL }; /* of att_precision */
     const char *format, *tokens;
-    PyObject *path, *tokenizer = NULL;
-    if (!PyArg_ParseTuple(args, "sO&zO&:import_weights", &format, PyUnicode_FSConverter, &path,
-                          &tokens, core_path, &tokenizer))
+    PyObject *path, *tokenizer = NULL, *word;
+    if (!PyArg_ParseTuple(args, "sO&zO&O:import_weights", &format, PyUnicode_FSConverter, &path,
+                          &tokens, core_path, &tokenizer, &word))
         return NULL;
+    int precision = core_choice(word, "precision", precisions);
+    if (precision < 0) {
+        Py_DECREF(path);
+        Py_XDECREF(tokenizer);
+        return NULL;
+    }
     att_import_options options = ATT_INIT(att_import_options);
+    options.precision = (att_precision)precision;
     options.tokens = tokens;
     options.tokenizer = tokenizer ? PyBytes_AsString(tokenizer) : NULL;
     att_bundle *bundle = NULL;

@@ -247,6 +247,19 @@ static att_status make_vocabulary(converter *in, att_imported_vocab *out,
 
 /* ---- tensors */
 
+/* Adds an int8 matrix with the integers of the file; `vocab`: of its rows, or NULL. */
+static att_status add_int8(converter *in, const char *from, const char *into, bool transposed,
+                           const att_imported_vocab *vocab)
+{
+    att_tensor integers, scales;
+    ATT_TRY(att_ct2_integers(&integers, &scales, in->file, from, in->err));
+    const att_int8_rows_view matrix = { &integers, &scales, transposed, vocab };
+    att_status status = att_model_writer_add_int8(&in->writer, into, &matrix, in->err);
+    att_tensor_free(&integers);
+    att_tensor_free(&scales);
+    return status;
+}
+
 static att_status add_tensor(converter *in, const char *from, const char *into, int rank,
                              bool transposed)
 {
@@ -267,7 +280,10 @@ static att_status add_layer_tensors(converter *in, const tensor_mapping *mapping
         char from[MAX_NAME], into[MAX_NAME];
         snprintf(from, sizeof from, "%s/layer_%d/%s", side, (int)layer, mappings[i].from);
         snprintf(into, sizeof into, "%s.%d.%s", side, (int)layer, mappings[i].into);
-        ATT_TRY(add_tensor(in, from, into, mappings[i].matrix ? 2 : 1, mappings[i].matrix));
+        bool matrix = mappings[i].matrix;
+        ATT_TRY(matrix && att_ct2_keeps_int8(in->file, from)
+                    ? add_int8(in, from, into, true, NULL)
+                    : add_tensor(in, from, into, matrix ? 2 : 1, matrix));
     }
     return ATT_OK;
 }
@@ -294,6 +310,8 @@ static att_status add_by_vocab(converter *in, add_by_vocab_fn *add, const char *
                                const char *into, int rank, const att_imported_vocab *vocab)
 {
     att_tensor values;
+    if (att_ct2_keeps_int8(in->file, from))
+        return add_int8(in, from, into, add == att_model_writer_add_output, vocab);
     ATT_TRY(att_ct2_floats(&values, in->file, from, rank, in->err));
     att_status status = add(&in->writer, into, &values, vocab, in->err);
     att_tensor_free(&values);

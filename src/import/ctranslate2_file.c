@@ -1,9 +1,11 @@
-/* Reads the variables of a CTranslate2 model.bin and dequantizes their weights. */
+/* Reads the variables of a CTranslate2 model.bin, as floats or, where they are int8, as they are.
+ */
 #include "import/ctranslate2_file.h"
 
 #include "base/error.h"
 #include "base/minmax.h"
 #include "base/quote.h"
+#include "tape/params.h"
 #include "tensor/tensor.h"
 
 #include <stdio.h>
@@ -229,6 +231,33 @@ att_status att_ct2_floats(att_tensor *out, att_ct2_file *file, const char *name,
         to[i] = element(variable, i) / divisor;
     }
     return ATT_OK;
+}
+
+bool att_ct2_keeps_int8(att_ct2_file *file, const char *name)
+{
+    const att_ct2_variable *variable = att_ct2_find(file, name);
+    if (file->widens_int8 || !variable || variable->item_size != 1 || variable->rank != 2 ||
+        !att_int8_shape_fits(variable->shape[0], variable->shape[1]))
+        return false;
+    return memchr(variable->data, (unsigned char)INT8_MIN, (size_t)variable->count) == NULL;
+}
+
+att_status att_ct2_integers(att_tensor *integers, att_tensor *scales, att_ct2_file *file,
+                            const char *name, att_error *err)
+{
+    const att_ct2_variable *variable = att_ct2_find(file, name), *scale;
+    int64_t rows = variable->shape[0];
+    *integers = *scales = (att_tensor){ 0 };
+    ATT_TRY(find_scale(&scale, file, variable, err));
+    ATT_TRY(att_tensor_new_uninitialized(scales, ATT_F32, 1, &rows, err));
+    for (int64_t i = 0; i < rows; i++)
+        ((float *)scales->data)[i] = 1 / element(scale, scale->count == 1 ? 0 : i);
+    att_status status = att_tensor_new_uninitialized(integers, ATT_I8, 2, variable->shape, err);
+    if (status == ATT_OK)
+        memcpy(integers->data, variable->data, (size_t)variable->count);
+    else
+        att_tensor_free(scales);
+    return status;
 }
 
 att_status att_ct2_all_used(const att_ct2_file *file, att_error *err)

@@ -54,7 +54,7 @@ static att_status read_folder(folder *f, const char *path, att_error *err)
 }
 
 static att_status convert(att_bundle **out, const folder *f, const char *path,
-                          att_tokenizer_kind tokens, att_error *err)
+                          att_tokenizer_kind tokens, bool widens_int8, att_error *err)
 {
     att_ct2_file file;
     const att_ct2_vocabularies vocabularies = {
@@ -62,6 +62,7 @@ static att_status convert(att_bundle **out, const folder *f, const char *path,
         { f->target_path.data, f->target.data, f->target.length }
     };
     ATT_TRY(att_ct2_read(&file, f->model.data, f->model.length, path, err));
+    file.widens_int8 = widens_int8;
     att_status status = att_ct2_convert(out, &file, &vocabularies, tokens, err);
     att_ct2_free(&file);
     return status == ATT_OK ? att_imported_model_check(out, path, err) : status;
@@ -91,7 +92,7 @@ att_status att_import_ctranslate2(att_bundle **out, const char *path,
                         "tokens is '%s', expected space, char or codepoint", options->tokens);
     att_status status = read_folder(&f, path, err);
     if (status == ATT_OK)
-        status = convert(out, &f, path, tokens, err);
+        status = convert(out, &f, path, tokens, options->precision == ATT_PRECISION_FLOAT32, err);
     folder_free(&f);
     return status;
 }

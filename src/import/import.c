@@ -67,6 +67,9 @@ static att_status check_options(const att_import_format *format, const att_impor
     if (options->tokenizer && !format->needs_tokenizer)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "the tokenizer option does not apply to the format %s", format->name);
+    if (options->precision != ATT_PRECISION_STORED && options->precision != ATT_PRECISION_FLOAT32)
+        return att_fail(err, ATT_BAD_INPUT, "precision",
+                        "an import can be stored or float32; quantize makes int8 of it");
     return ATT_OK;
 }
 

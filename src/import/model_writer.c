@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "tensor/bundle.h"
 #include "tensor/tensor.h"
 
 #include <inttypes.h>
@@ -66,6 +67,18 @@ att_status att_model_writer_add(const att_model_writer *writer, const char *into
     return att_bundle_add(writer->bundle, into, values, err);
 }
 
+static att_status check_rows(const att_model_writer *writer, const char *into,
+                             const att_tensor *from, const att_imported_vocab *imported,
+                             att_error *err)
+{
+    char found[ATT_SHAPE_STRING_SIZE];
+    if (from->rank >= 1 && from->rank <= 2 && from->shape[0] == (int64_t)imported->file_row_count)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, writer->name,
+                    "the array for '%s' is %s, expected one row for each of %zu tokens", into,
+                    att_shape_to_string(found, from->rank, from->shape), imported->file_row_count);
+}
+
 /* The rows of a table, or the elements of a vector, in the order of our ids; `missing` for tokens
  * that the file lacks. */
 static att_status gather_by_vocab(att_tensor *out, const att_tensor *from,
@@ -90,13 +103,7 @@ static att_status add_by_vocab(const att_model_writer *writer, const char *into,
                                float missing, bool transposed, att_error *err)
 {
     att_tensor gathered, view;
-    if (from->rank < 1 || from->rank > 2 || from->shape[0] != (int64_t)imported->file_row_count) {
-        char found[ATT_SHAPE_STRING_SIZE];
-        return att_fail(err, ATT_BAD_INPUT, writer->name,
-                        "the array for '%s' is %s, expected one row for each of %zu tokens", into,
-                        att_shape_to_string(found, from->rank, from->shape),
-                        imported->file_row_count);
-    }
+    ATT_TRY(check_rows(writer, into, from, imported, err));
     ATT_TRY(gather_by_vocab(&gathered, from, imported, missing, err));
     view = gathered;
     att_status status = transposed ? att_tensor_transpose(&view, &gathered, 0, 1, err) : ATT_OK;
@@ -125,6 +132,63 @@ att_status att_model_writer_add_output_bias(const att_model_writer *writer, cons
                                             const att_imported_vocab *imported, att_error *err)
 {
     return add_by_vocab(writer, into, bias, imported, IMPOSSIBLE_LOGIT, false, err);
+}
+
+/* Row `row` of the integers goes to row or column `i` of `to`. */
+static void copy_int8_row(att_tensor *to, size_t i, const att_int8_rows_view *matrix, size_t row)
+{
+    size_t width = (size_t)matrix->integers->shape[1];
+    const int8_t *from = (const int8_t *)matrix->integers->data + row * width;
+    int8_t *integers = to->data;
+    if (!matrix->transposed) {
+        memcpy(integers + i * width, from, width);
+        return;
+    }
+    size_t columns = (size_t)to->shape[1];
+    for (size_t j = 0; j < width; j++)
+        integers[j * columns + i] = from[j];
+}
+
+/* The tensors of the model, which are zeros: for tokens that the file lacks, they stay so. */
+static void fill_int8(att_tensor *integers, att_tensor *scales, const att_int8_rows_view *matrix)
+{
+    const float *from = matrix->scales->data;
+    for (size_t i = 0; i < (size_t)scales->shape[0]; i++) {
+        int64_t row = matrix->vocab ? matrix->vocab->file_rows[i] : (int64_t)i;
+        if (row < 0)
+            continue;
+        ((float *)scales->data)[i] = from[row];
+        copy_int8_row(integers, i, matrix, (size_t)row);
+    }
+}
+
+att_status att_model_writer_add_int8(att_model_writer *writer, const char *into,
+                                     const att_int8_rows_view *matrix, att_error *err)
+{
+    enum { NAME_SIZE = 160 };
+    char scale_name[NAME_SIZE];
+    ATT_TRY(att_progress_check(err));
+    if (matrix->vocab)
+        ATT_TRY(check_rows(writer, into, matrix->integers, matrix->vocab, err));
+    int64_t rows = matrix->vocab ? (int64_t)matrix->vocab->count : matrix->integers->shape[0];
+    int64_t shape[2];
+    shape[matrix->transposed] = rows;
+    shape[!matrix->transposed] = matrix->integers->shape[1];
+    att_tensor integers = { 0 }, scales = { 0 };
+    att_status status = att_tensor_new(&integers, ATT_I8, 2, shape, err);
+    if (status == ATT_OK)
+        status = att_tensor_new(&scales, ATT_F32, 1, &rows, err);
+    if (status == ATT_OK) {
+        fill_int8(&integers, &scales, matrix);
+        status = att_bundle_take(writer->bundle, into, &integers, err);
+    }
+    snprintf(scale_name, sizeof scale_name, "%s" ATT_SCALE_SUFFIX, into);
+    if (status == ATT_OK)
+        status = att_bundle_take(writer->bundle, scale_name, &scales, err);
+    writer->int8 = true;
+    att_tensor_free(&integers);
+    att_tensor_free(&scales);
+    return status;
 }
 
 /* ---- the model */
@@ -159,6 +223,7 @@ att_status att_model_writer_finish(const att_model_writer *writer,
             .settings = settings,
             .source_vocab = model->source_vocab,
             .target_vocab = model->target_vocab,
+            .int8 = writer->int8,
             .import_json = import_json.data
         };
         status = att_model_set_metadata(writer->bundle, &meta, err);

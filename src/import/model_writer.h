@@ -39,11 +39,25 @@ void att_imported_vocab_free(att_imported_vocab *vocab);
 typedef struct att_model_writer {
     att_bundle *bundle;
     const char *name; /* the file, in errors */
+    bool int8;        /* whether an int8 tensor was added */
 } att_model_writer;
 
 /* Adds `values`, a view with any strides, as the tensor `into`. */
 att_status att_model_writer_add(const att_model_writer *writer, const char *into,
                                 const att_tensor *values, att_error *err);
+
+/* Adds an int8 matrix, given with a row and a scale for each output, as the tensor `into` and its
+ * scales: as it is (a table of embeddings), or `transposed` (the weights of a product). With a
+ * `vocab`, outputs are the tokens of the file and go into the order of our ids; tokens that the
+ * file lacks get zeros. */
+typedef struct att_int8_rows_view {
+    const att_tensor *integers, *scales; /* [rows,columns], [rows]; contiguous */
+    bool transposed;
+    const att_imported_vocab *vocab; /* or NULL */
+} att_int8_rows_view;
+
+att_status att_model_writer_add_int8(att_model_writer *writer, const char *into,
+                                     const att_int8_rows_view *matrix, att_error *err);
 
 /* Adds an embedding table, an output matrix or an output bias, given with one row per token of the
  * file, in the order of our ids. Tokens that the file lacks get zeros, and a bias that excludes

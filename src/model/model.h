@@ -70,6 +70,7 @@ att_status att_model_require_type(const att_model *model, att_model_type type, a
 #define ATT_TRAINING_PREFIX     "training."
 #define ATT_KEY_PRECISION       "attend.precision"
 #define ATT_PRECISION_INT8_NAME "int8"
+#define ATT_SCALE_SUFFIX        ".scale" /* after the name of an int8 tensor: its scales */
 
 /* One member of the metadata of an import: a text, or a number if `text` is NULL. */
 typedef struct att_metadata_entry {
@@ -86,6 +87,7 @@ typedef struct att_model_metadata {
     const att_architecture *architecture;
     const att_settings *settings;
     const att_vocab *source_vocab, *target_vocab;
+    bool int8;                               /* some tensors are */
     const char *training_json, *import_json; /* JSON, or NULL */
 } att_model_metadata;
 

@@ -76,6 +76,8 @@ static att_status set_all_metadata(att_bundle *bundle, const att_model_metadata 
     if (!meta->source_vocab || !meta->settings->joint ||
         !att_vocab_equal(meta->source_vocab, meta->target_vocab))
         ATT_TRY(set_vocabulary(bundle, KEY_TARGET, meta->target_vocab, scratch, err));
+    if (meta->int8)
+        ATT_TRY(att_bundle_meta_set(bundle, KEY_PRECISION, ATT_PRECISION_INT8_NAME, err));
     ATT_TRY(set_metadata_json(bundle, KEY_TRAINING, meta->training_json, err));
     return set_metadata_json(bundle, KEY_IMPORT, meta->import_json, err);
 }
@@ -96,11 +98,10 @@ att_status att_model_metadata_to_bundle(att_bundle *bundle, const att_model *mod
                                       .settings = model->settings,
                                       .source_vocab = model->source_vocab,
                                       .target_vocab = model->target_vocab,
+                                      .int8 = model->params.int8 != NULL,
                                       .training_json = training,
                                       .import_json = model->import_json };
     ATT_TRY(att_model_set_metadata(bundle, &meta, err));
-    if (model->params.int8)
-        ATT_TRY(att_bundle_meta_set(bundle, KEY_PRECISION, ATT_PRECISION_INT8_NAME, err));
     ATT_TRY(set_output_length(bundle, &model->output_length, err));
     return set_temperature(bundle, temperature, err);
 }
@@ -299,16 +300,18 @@ static att_status read_metadata(att_model *model, const att_bundle *bundle, cons
     return read_metadata_json(&model->import_json, model, bundle, KEY_IMPORT, name, err);
 }
 
-/* Whether the values are to be int8: by the request, else by the file. */
-static att_status choose_int8(bool *out, const att_bundle *bundle, att_precision precision,
-                              const char *name, att_error *err)
+/* Which values are to be int8: by the request, else by the file. */
+static att_status choose_int8(att_int8_scope *out, const att_bundle *bundle,
+                              att_precision precision, const char *name, att_error *err)
 {
     char quoted[ATT_QUOTED_SIZE];
     const char *stored = att_bundle_meta_get(bundle, KEY_PRECISION);
     if (stored && strcmp(stored, ATT_PRECISION_INT8_NAME) != 0)
         return att_fail(err, ATT_BAD_INPUT, name, "its '" KEY_PRECISION "' is '%s', expected int8",
                         att_quote(quoted, stored, strlen(stored)));
-    *out = precision == ATT_PRECISION_STORED ? stored != NULL : precision == ATT_PRECISION_INT8;
+    *out = precision == ATT_PRECISION_INT8               ? ATT_INT8_ALL
+           : precision == ATT_PRECISION_STORED && stored ? ATT_INT8_STORED
+                                                         : ATT_INT8_NONE;
     return ATT_OK;
 }
 
@@ -316,7 +319,7 @@ static att_status fill(att_model *model, const att_bundle *bundle, att_precision
                        const char *name, att_error *err)
 {
     att_error inner = { 0 };
-    bool int8 = false;
+    att_int8_scope int8 = ATT_INT8_NONE;
     ATT_TRY(choose_int8(&int8, bundle, precision, name, err));
     ATT_TRY(find_architecture(&model->architecture, bundle, name, err));
     ATT_TRY(read_metadata(model, bundle, name, err));

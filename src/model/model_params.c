@@ -3,7 +3,9 @@
  *
  * An int8 parameter is two tensors: integers in its shape, and "<name>.scale" with a float for each
  * output (tape/params.h). Integers come as they are in the file, or floats are quantized; both give
- * the same values, since a quantized file has what quantizing gives. */
+ * the same values, since a quantized file has what quantizing gives. An int8 file of another
+ * program may have floats where quantizing would give integers: they stay floats unless the caller
+ * asks for int8. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/progress.h"
@@ -17,12 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCALE_SUFFIX ".scale"
 enum { NAME_SIZE = 160 }; /* of a tensor with its suffix; parameters have shorter names */
 
 static const char *scale_name(char out[NAME_SIZE], const char *param)
 {
-    snprintf(out, NAME_SIZE, "%s" SCALE_SUFFIX, param);
+    snprintf(out, NAME_SIZE, "%s" ATT_SCALE_SUFFIX, param);
     return out;
 }
 
@@ -73,9 +74,9 @@ static att_status check_tensor(const att_bundle *bundle, const att_param *param,
 static bool is_scale(const att_bundle *bundle, const char *name)
 {
     char integers[NAME_SIZE];
-    size_t length = strlen(name), suffix = strlen(SCALE_SUFFIX);
+    size_t length = strlen(name), suffix = strlen(ATT_SCALE_SUFFIX);
     if (length <= suffix || length >= NAME_SIZE ||
-        strcmp(name + length - suffix, SCALE_SUFFIX) != 0)
+        strcmp(name + length - suffix, ATT_SCALE_SUFFIX) != 0)
         return false;
     memcpy(integers, name, length - suffix);
     integers[length - suffix] = '\0';
@@ -239,11 +240,15 @@ att_status att_model_load_values(att_model *model, const att_bundle *bundle, con
 
 /* Shapes are compared before anything of their size is allocated: a file cannot make the library
  * allocate more than a few times its own size. */
-att_status att_params_from_bundle(att_params *params, const att_bundle *bundle, bool int8,
+att_status att_params_from_bundle(att_params *params, const att_bundle *bundle, att_int8_scope int8,
                                   const char *name, att_error *err)
 {
     ATT_TRY(check_tensors(bundle, params, name, err));
-    ATT_TRY(int8 ? att_params_alloc_int8(params, err) : att_params_alloc(params, err));
+    for (int i = 0; int8 == ATT_INT8_STORED && i < params->count; i++)
+        if (att_bundle_get(bundle, params->items[i].name)->dtype != ATT_I8)
+            params->items[i].float_only = true;
+    ATT_TRY(int8 != ATT_INT8_NONE ? att_params_alloc_int8(params, err)
+                                  : att_params_alloc(params, err));
     return load_values(params, bundle, name, err);
 }
 
@@ -260,6 +265,22 @@ static att_status add_int8(att_bundle *bundle, const att_params *params, int ind
     att_param_int8_values(integers.data, params, index);
     att_status status = att_bundle_take(bundle, param->name, &integers, err);
     att_tensor_free(&integers);
+    return status;
+}
+
+att_status att_param_quantized_to_bundle(att_bundle *bundle, const att_param *param,
+                                         const att_tensor *values, att_error *err)
+{
+    att_params one = { 0 };
+    int index;
+    att_status status = att_params_add(&one, param, &index, err);
+    if (status == ATT_OK)
+        status = att_params_alloc_int8(&one, err);
+    if (status == ATT_OK)
+        status = quantize_tensor(&one.int8[index], param, values, "tensors", err);
+    if (status == ATT_OK)
+        status = add_int8(bundle, &one, index, err);
+    att_params_free(&one);
     return status;
 }
 

@@ -171,10 +171,14 @@ static att_status add_tensors(att_bundle *out, const att_model *model, const att
                               att_error *err)
 {
     for (int i = 0; i < model->params.count; i++) {
-        const char *name = model->params.items[i].name;
-        const att_tensor *replacement = att_bundle_get(tensors, name);
-        ATT_TRY(replacement ? att_bundle_add(out, name, replacement, err)
-                            : att_param_to_bundle(out, &model->params, i, err));
+        const att_param *param = &model->params.items[i];
+        const att_tensor *replacement = att_bundle_get(tensors, param->name);
+        if (!replacement)
+            ATT_TRY(att_param_to_bundle(out, &model->params, i, err));
+        else if (att_param_int8(&model->params, i))
+            ATT_TRY(att_param_quantized_to_bundle(out, param, replacement, err));
+        else
+            ATT_TRY(att_bundle_add(out, param->name, replacement, err));
     }
     return ATT_OK;
 }

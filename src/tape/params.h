@@ -49,7 +49,7 @@ typedef struct att_param {
     att_init init;
     float init_scale;
     unsigned packing; /* ATT_PACK_* forms that inference reads; of matrices (rank 2) alone */
-    bool float_only;  /* never int8: the weights of a convolution */
+    bool float_only;  /* never int8: the weights of a convolution, or floats of an int8 file */
     size_t offset;    /* of its first value in the block; a multiple of 16 */
     size_t count;
 } att_param;
@@ -84,6 +84,7 @@ att_status att_params_alloc_int8(att_params *params, att_error *err);
  * ATT_INT8_MIN_OUTPUTS outputs at least. Its outputs are its columns, or its rows where it is
  * looked up or multiplied as a transpose. */
 enum { ATT_INT8_MIN_OUTPUTS = 8 };
+bool att_int8_shape_fits(int64_t outputs, int64_t depth);
 bool att_param_can_be_int8(const att_param *param);
 bool att_param_outputs_are_rows(const att_param *param);
 

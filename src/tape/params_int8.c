@@ -9,6 +9,11 @@ bool att_param_outputs_are_rows(const att_param *param)
     return param->packing & (ATT_PACK_TRANSPOSED | ATT_PACK_ROWS);
 }
 
+bool att_int8_shape_fits(int64_t outputs, int64_t depth)
+{
+    return outputs >= ATT_INT8_MIN_OUTPUTS && depth >= 1 && depth <= ATT_INT8_MAX_DEPTH;
+}
+
 bool att_param_can_be_int8(const att_param *param)
 {
     unsigned rows = ATT_PACK_TRANSPOSED | ATT_PACK_ROWS;
@@ -17,8 +22,7 @@ bool att_param_can_be_int8(const att_param *param)
     if (param->rank != 2 || param->float_only || !one_form)
         return false;
     bool by_row = att_param_outputs_are_rows(param);
-    int64_t outputs = param->shape[!by_row], depth = param->shape[by_row];
-    return outputs >= ATT_INT8_MIN_OUTPUTS && depth >= 1 && depth <= ATT_INT8_MAX_DEPTH;
+    return att_int8_shape_fits(param->shape[!by_row], param->shape[by_row]);
 }
 
 const att_int8_matrix *att_param_int8(const att_params *params, int index)

@@ -65,6 +65,9 @@ typedef struct ct2_options {
     const char *short_scale;    /* a weight whose scale has two elements */
     const char *zero_scale;     /* a weight whose scale is 0 */
     const char *flat;           /* a matrix to write as a vector */
+    const char *minus_128;      /* an int8 weight whose first integer is -128 */
+    const char *one_scale;      /* an int8 weight with one scale for all rows */
+    uint32_t more_tokens;       /* rows more in both embeddings and in the output layer */
     const char *kind;           /* NULL: TransformerSpec */
     unsigned version, revision; /* 0: 2 and 3 */
     bool no_heads;
@@ -106,12 +109,25 @@ static inline void ct2_float(att_string *out, float value)
     put_number(out, bits, 4);
 }
 
+static inline bool ct2_has_tokens(const char *name)
+{
+    return strstr(name, "embeddings") || strstr(name, "projection");
+}
+
+/* Rows of a weight have the scales 64, 32, 64, …, so that each must be that of its row. */
+static inline float ct2_scale(uint32_t row)
+{
+    return row % 2 == 0 ? 64 : 32;
+}
+
 /* Returns the number of variables written. */
 static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const ct2_options *options)
 {
     char scale[128];
     unsigned item = row->columns > 0 ? options->item : 4;
     uint32_t rows = row->rows - (options->narrow && strcmp(options->narrow, row->name) == 0);
+    rows += ct2_has_tokens(row->name) ? options->more_tokens : 0;
+    bool low = options->minus_128 && strcmp(options->minus_128, row->name) == 0;
     uint32_t count = rows * (row->columns > 0 ? row->columns : 1);
     if (options->flat && strcmp(options->flat, row->name) == 0)
         ct2_head(out, row->name, count, 0, item);
@@ -121,17 +137,21 @@ static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const c
         if (item == 4)
             ct2_float(out, ct2_value(row->name, i));
         else
-            put_number(out, (uint64_t)(int64_t)lrintf(64 * ct2_value(row->name, i)), item);
+            put_number(
+                out, low && i == 0 ? 0x80 : (uint64_t)(int64_t)lrintf(64 * ct2_value(row->name, i)),
+                item);
     if (item == 4 || (options->no_scale && strcmp(options->no_scale, row->name) == 0))
         return 1;
     snprintf(scale, sizeof scale, "%s_scale", row->name);
     uint32_t scales = item == 1 ? rows : 1; /* one per row, or one for all */
+    if (options->one_scale && strcmp(options->one_scale, row->name) == 0)
+        scales = 1;
     if (options->short_scale && strcmp(options->short_scale, row->name) == 0)
         scales = 2;
     bool zero = options->zero_scale && strcmp(options->zero_scale, row->name) == 0;
     ct2_head(out, scale, scales, 0, 4);
     for (uint32_t i = 0; i < scales; i++)
-        ct2_float(out, zero ? 0 : 64);
+        ct2_float(out, zero ? 0 : scales == 1 ? 64 : ct2_scale(i));
     return 2;
 }
 

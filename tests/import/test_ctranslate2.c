@@ -123,22 +123,193 @@ static void positions_of_the_file_are_copied(void **state)
     att_bundle_free(bundle);
 }
 
-/* The values are exact in all three types. */
-static void quantized_weights_become_the_same_floats(void **state)
+/* The values are exact in both types. */
+static void int16_weights_become_the_same_floats(void **state)
 {
     (void)state;
     att_bundle *whole = convert(&(ct2_options){ .item = 4 });
-    for (unsigned item = 1; item <= 2; item++) {
-        att_bundle *bundle = convert(&(ct2_options){ .item = item });
-        assert_int_equal(att_bundle_count(bundle), att_bundle_count(whole));
-        for (size_t i = 0; i < att_bundle_count(whole); i++) {
-            const att_tensor *a = att_bundle_at(whole, i);
-            const att_tensor *b = att_bundle_get(bundle, att_bundle_name(whole, i));
-            assert_memory_equal(a->data, b->data, (size_t)att_tensor_count(a) * sizeof(float));
-        }
-        att_bundle_free(bundle);
+    att_bundle *bundle = convert(&(ct2_options){ .item = 2 });
+    assert_int_equal(att_bundle_count(bundle), att_bundle_count(whole));
+    assert_null(att_bundle_meta_get(bundle, "attend.precision"));
+    for (size_t i = 0; i < att_bundle_count(whole); i++) {
+        const att_tensor *a = att_bundle_at(whole, i);
+        const att_tensor *b = att_bundle_get(bundle, att_bundle_name(whole, i));
+        assert_memory_equal(a->data, b->data, (size_t)att_tensor_count(a) * sizeof(float));
     }
+    att_bundle_free(bundle);
     att_bundle_free(whole);
+}
+
+/* The integer and the scale of an element of an int8 tensor; `by_row`: outputs are its rows. */
+static void assert_int8(const att_bundle *bundle, const char *name, int64_t row, int64_t column,
+                        bool by_row, double integer, double scale)
+{
+    char scale_name[64];
+    snprintf(scale_name, sizeof scale_name, "%s.scale", name);
+    assert_int_equal(att_bundle_get(bundle, name)->dtype, ATT_I8);
+    assert_true(entry(bundle, name, row, column) == integer);
+    assert_true(entry(bundle, scale_name, by_row ? row : column, 0) == scale);
+}
+
+static void int8_weights_keep_the_integers_and_scales_of_the_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *into;
+        int64_t in, out;
+    } rows[] = {
+        { "encoder/layer_0/self_attention/linear_0/weight", "encoder.0.self.query_key_value", 4,
+          12 },
+        { "decoder/layer_0/attention/linear_1/weight", "decoder.0.cross.key_value", 4, 8 },
+    };
+    att_bundle *bundle = convert(
+        &(ct2_options){ .item = 1, .one_scale = "decoder/layer_0/attention/linear_1/weight" });
+    assert_string_equal(att_bundle_meta_get(bundle, "attend.precision"), "int8");
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (int64_t o = 0; o < rows[r].out; o++)
+            for (int64_t i = 0; i < rows[r].in; i++) {
+                uint32_t at = (uint32_t)(o * rows[r].in + i);
+                double scale = r == 1 ? 64 : (double)ct2_scale((uint32_t)o);
+                assert_int8(bundle, rows[r].into, i, o, false,
+                            64 * (double)ct2_value(rows[r].from, at), 1 / scale);
+            }
+    /* Too few outputs for int8: floats, of a scale for each row. */
+    const att_tensor *first = att_bundle_get(bundle, "encoder.0.feed.first");
+    assert_int_equal(first->dtype, ATT_F32);
+    for (uint32_t at = 0; at < 24; at++)
+        assert_true(entry(bundle, "encoder.0.feed.first", at % 4, at / 4) ==
+                    64 * (double)ct2_value("encoder/layer_0/ffn/linear_0/weight", at) /
+                        (double)ct2_scale(at / 4));
+    att_bundle_free(bundle);
+}
+
+static void int8_weights_become_floats_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    static const char from[] = "encoder/layer_0/self_attention/linear_0/weight";
+    att_string bytes = ct2_model(&(ct2_options){ .item = 1 });
+    const att_ct2_vocabularies words = {
+        { "source.txt", CT2_SOURCE_WORDS, strlen(CT2_SOURCE_WORDS) },
+        { "target.txt", CT2_TARGET_WORDS, strlen(CT2_TARGET_WORDS) }
+    };
+    att_ct2_file file;
+    att_bundle *bundle;
+    assert_int_equal(att_ct2_read(&file, bytes.data, bytes.length, "model.bin", NULL), ATT_OK);
+    file.widens_int8 = true;
+    assert_int_equal(att_ct2_convert(&bundle, &file, &words, ATT_TOKENIZER_SPACE, NULL), ATT_OK);
+    assert_null(att_bundle_meta_get(bundle, "attend.precision"));
+    for (uint32_t at = 0; at < 48; at++)
+        assert_true(entry(bundle, "encoder.0.self.query_key_value", at % 4, at / 4) ==
+                    64 * (double)ct2_value(from, at) / (double)ct2_scale(at / 4));
+    att_ct2_free(&file);
+    att_bundle_free(bundle);
+    att_string_free(&bytes);
+}
+
+#define MORE_WORDS "m\nn\no\np\n"
+
+static att_bundle *convert_with_more_tokens(void)
+{
+    att_error err = { 0 };
+    att_bundle *bundle;
+    att_string file = ct2_model(&(ct2_options){ .item = 1, .more_tokens = 4 });
+    if (convert_with_vocabulary(&bundle, &file, CT2_SOURCE_WORDS MORE_WORDS,
+                                CT2_TARGET_WORDS MORE_WORDS, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    att_string_free(&file);
+    return bundle;
+}
+
+static void int8_token_rows_follow_our_ids(void **state)
+{
+    (void)state;
+    static const uint32_t source[] = { 9, 1, 2, 0, 3, 4, 5, 6, 7, 8 };
+    static const uint32_t target[] = { 4, 1, 2, 0, 3, 5, 6, 7, 8, 9, 10 };
+    att_bundle *bundle = convert_with_more_tokens();
+    for (uint32_t id = 0; id < CT2_SOURCES + 4; id++)
+        for (uint32_t j = 0; j < CT2_WIDTH; j++)
+            assert_int8(bundle, "source.embed", id, j, true,
+                        64 * (double)ct2_value("encoder/embeddings/weight", source[id] * 4 + j),
+                        1 / (double)ct2_scale(source[id]));
+    for (uint32_t id = 0; id < CT2_TARGETS + 4; id++)
+        for (uint32_t j = 0; j < CT2_WIDTH; j++) {
+            double scale = 1 / (double)ct2_scale(target[id]);
+            assert_int8(bundle, "target.embed", id, j, true,
+                        64 * (double)ct2_value("decoder/embeddings/weight", target[id] * 4 + j),
+                        scale);
+            assert_int8(bundle, "output.w", j, id, false,
+                        64 * (double)ct2_value("decoder/projection/weight", target[id] * 4 + j),
+                        scale);
+        }
+    att_bundle_free(bundle);
+}
+
+/* A token that the file lacks: <unk>, where nothing says which row it is. */
+static void int8_rows_of_tokens_that_the_file_lacks_are_zero(void **state)
+{
+    (void)state;
+    att_error err = { 0 };
+    att_bundle *bundle;
+    att_string file = ct2_model(&(ct2_options){ .item = 1, .more_tokens = 4 });
+    if (convert_with_vocabulary(&bundle, &file, CT2_SOURCE_WORDS MORE_WORDS "q\n",
+                                CT2_TARGET_WORDS MORE_WORDS, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(att_bundle_get(bundle, "source.embed")->shape[0], CT2_SOURCES + 5);
+    for (int64_t j = 0; j < CT2_WIDTH; j++) {
+        assert_int8(bundle, "source.embed", 0, j, true, 0, 0);
+        assert_int8(bundle, "source.embed", 1, j, true,
+                    64 * (double)ct2_value("encoder/embeddings/weight", (uint32_t)(4 + j)),
+                    1 / (double)ct2_scale(1));
+    }
+    att_bundle_free(bundle);
+    att_string_free(&file);
+}
+
+/* Our kernels exclude -128 (kern/int8.h): the weight becomes floats, the others stay int8. */
+static void an_int8_weight_with_minus_128_becomes_floats(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert(
+        &(ct2_options){ .item = 1, .minus_128 = "decoder/layer_0/attention/linear_1/weight" });
+    assert_int_equal(att_bundle_get(bundle, "decoder.0.cross.key_value")->dtype, ATT_F32);
+    assert_true(entry(bundle, "decoder.0.cross.key_value", 0, 0) == -128.0 / 64);
+    assert_int_equal(att_bundle_get(bundle, "decoder.0.self.query_key_value")->dtype, ATT_I8);
+    att_bundle_free(bundle);
+}
+
+/* As a file and back: integers stay, floats of an int8 model (positions, small matrices) do too,
+ * and both widen to the same floats. */
+static void an_imported_int8_model_is_saved_and_widened(void **state)
+{
+    (void)state;
+    static const att_model_load_options widened = { .size = sizeof(att_model_load_options),
+                                                    .precision = ATT_PRECISION_FLOAT32 };
+    att_bundle *bundle = convert_with_more_tokens();
+    att_string file = { 0 }, again = { 0 };
+    att_model *model, *floats;
+    att_tensor positions, a, b;
+    assert_int_equal(att_safetensors_write(&file, bundle, "m", NULL), ATT_OK);
+    assert_int_equal(att_model_read(&model, file.data, file.length, "m", NULL), ATT_OK);
+    assert_int_equal(att_model_precision(model), ATT_PRECISION_INT8);
+    assert_int_equal(att_model_tensor_view(&positions, model, "target.positions", NULL), ATT_OK);
+    assert_int_equal(att_model_tensor_view(&a, model, "output.w", NULL), ATT_BAD_INPUT);
+    assert_int_equal(att_model_write(&again, model, NULL), ATT_OK);
+    assert_int_equal(again.length, file.length);
+    assert_int_equal(att_model_read_with(&floats, again.data, again.length, "m", &widened, NULL),
+                     ATT_OK);
+    assert_int_equal(att_model_precision(floats), ATT_PRECISION_FLOAT32);
+    assert_int_equal(att_model_tensor_get(&a, model, "output.w", NULL), ATT_OK);
+    assert_int_equal(att_model_tensor_get(&b, floats, "output.w", NULL), ATT_OK);
+    assert_memory_equal(a.data, b.data, (size_t)att_tensor_count(&a) * sizeof(float));
+    assert_true(att_tensor_get(&a, (int64_t[]){ 2, 1 }) ==
+                64 * (double)ct2_value("decoder/projection/weight", 6) / (double)ct2_scale(1));
+    att_tensor_free(&a);
+    att_tensor_free(&b);
+    att_model_free(model);
+    att_model_free(floats);
+    att_string_free(&file);
+    att_string_free(&again);
+    att_bundle_free(bundle);
 }
 
 static void unknown_and_invalid_files_are_refused_by_name(void **state)
@@ -426,7 +597,13 @@ int main(void)
         cmocka_unit_test(token_rows_follow_our_ids),
         cmocka_unit_test(positions_are_sines_before_cosines_and_count_from_one),
         cmocka_unit_test(positions_of_the_file_are_copied),
-        cmocka_unit_test(quantized_weights_become_the_same_floats),
+        cmocka_unit_test(int16_weights_become_the_same_floats),
+        cmocka_unit_test(int8_weights_keep_the_integers_and_scales_of_the_file),
+        cmocka_unit_test(int8_weights_become_floats_where_that_is_asked_for),
+        cmocka_unit_test(int8_token_rows_follow_our_ids),
+        cmocka_unit_test(int8_rows_of_tokens_that_the_file_lacks_are_zero),
+        cmocka_unit_test(an_int8_weight_with_minus_128_becomes_floats),
+        cmocka_unit_test(an_imported_int8_model_is_saved_and_widened),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,19 @@ def test_weights_of_another_program_become_a_model(tmp_path: pathlib.Path) -> No
     assert attend.Model.load(tmp_path / "m.safetensors").to_bytes() == model.to_bytes()
 
 
+def test_int8_weights_of_ctranslate2_stay_int8_or_become_floats(tmp_path: pathlib.Path) -> None:
+    corpus = pathlib.Path(__file__).parents[1] / "fuzz" / "corpus" / "ctranslate2"
+    (tmp_path / "model.bin").write_bytes((corpus / "int8.bin").read_bytes())
+    (tmp_path / "source_vocabulary.txt").write_text("<blank>\n<s>\n</s>\na\nb\n")
+    (tmp_path / "target_vocabulary.txt").write_text("<blank>\n<s>\n</s>\nx\n<unk>\ny\nz\n")
+    kept = attend.import_weights("ctranslate2", tmp_path / "model.bin")
+    widened = attend.import_weights("ctranslate2", tmp_path / "model.bin", precision="float32")
+    assert isinstance(kept, attend.Model) and isinstance(widened, attend.Model)
+    assert kept.info["precision"] == "int8" and widened.info["precision"] == "float32"
+    with pytest.raises(ValueError, match="precision"):
+        attend.import_weights("ctranslate2", tmp_path / "model.bin", precision="int8")  # type: ignore[arg-type]
+
+
 def test_formats_and_files_that_cannot_be_imported_are_named(tmp_path: pathlib.Path) -> None:
     with pytest.raises(attend.Error, match="unknown format 'lama2c'; did you mean llama2c"):
         attend.import_weights("lama2c", tmp_path)

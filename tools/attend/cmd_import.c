@@ -9,6 +9,7 @@ typedef struct settings {
     const char *output;
     const char *tokenizer;
     int tokens;
+    int precision; /* att_precision */
 } settings;
 
 const char import_details[] =
@@ -18,6 +19,9 @@ const char import_details[] =
 
 static const char *const token_choices[] = { "space", "char", "codepoint", NULL };
 
+/* In the order of att_precision; `attend quantize` makes int8 of floats. */
+static const char *const import_precisions[] = { "stored", "float32", NULL };
+
 #define ROW(NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ...)                                     \
     OPTION_ROW(settings, NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
 
@@ -26,6 +30,9 @@ const option import_options[] = {
     ROW("tokens", 0, CHOICE, tokens, "HOW",
         "tokenization of a line: whitespace-separated, characters or code points",
         .choices = token_choices),
+    ROW("precision", 0, CHOICE, precision, "WORD",
+        "int8 weights of ctranslate2 stay int8 (stored) or become float32",
+        .choices = import_precisions),
     ROW("tokenizer", 0, STRING, tokenizer, "FILE",
         "tokenizer file, if it is not in the folder of the weights"),
     { 0 },
@@ -52,7 +59,8 @@ static exit_code import_file(const char *format, const char *path, const setting
     const att_import_options options = { .size = sizeof(att_import_options),
                                          .tokens =
                                              set->tokens < 0 ? NULL : token_choices[set->tokens],
-                                         .tokenizer = set->tokenizer };
+                                         .tokenizer = set->tokenizer,
+                                         .precision = (att_precision)set->precision };
     att_status status =
         output_check_paths((output_names){ &set->output, 1 },
                            (output_names){ (const char *[]){ path, set->tokenizer }, 2 }, &err);

@@ -289,6 +289,7 @@ _attend_value() {
     'info --plot') _attend_files '' ;;
     'import --output' | 'import -o') _attend_files '' ;;
     'import --tokens') _attend_words 'space char codepoint' ;;
+    'import --precision') _attend_words 'stored float32' ;;
     'import --tokenizer') _attend_files '' ;;
     'quantize --output' | 'quantize -o') _attend_files '' ;;
     'shortlist --output' | 'shortlist -o') _attend_files '' ;;
@@ -423,7 +424,8 @@ _attend_options() {
         _attend_words '--help --json --verify --plot'
         ;;
     import)
-        _attend_words '--help --output --tokens --tokenizer'
+        _attend_words '--help --output --tokens --precision
+            --tokenizer'
         ;;
     quantize)
         _attend_words '--help --output --quiet'

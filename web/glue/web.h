@@ -31,6 +31,17 @@ WEB_EXPORT att_status web_model_run(att_string *out, const att_model *model, con
 WEB_EXPORT att_status web_model_map(att_string *out, const att_model *model, const char *line,
                                     const att_generate_options *options,
                                     const att_render_options *render, att_error *err);
+/* Appends image `index`, from 0, of the validation images that the training of a caption model
+ * generated, as bytes of red, green and blue; nothing where it is not of colors. shape [4] receives
+ * images, rows, columns and channels; it is left alone where the images have no rows. */
+WEB_EXPORT att_status web_model_image(att_string *out, const att_model *model, int index,
+                                      int32_t *shape, att_error *err);
+/* The caption of an image, pixels [rows,columns,3]: appends it as JSON, or with `render` its
+ * attention over the image (nothing, if the model has none). */
+WEB_EXPORT att_status web_model_caption(att_string *out, const att_model *model,
+                                        const uint8_t *pixels, int rows, int columns,
+                                        const att_generate_options *options,
+                                        const att_render_options *render, att_error *err);
 /* Appends an attention map, or with `overview` all layers and heads, of a Transformer. */
 WEB_EXPORT att_status web_attention_map(att_string *out, const att_model *model,
                                         const att_head_selection *which, bool every_head,

@@ -275,6 +275,32 @@ export class Attend {
     return { output, map };
   }
 
+  /** Image `index`, from 0, of those that the training of a caption model generated: red, green and blue, a byte each.
+   * @param {{model: number, index?: number}} params */
+  image({ model, index = 0 }) {
+    const { pointer } = this.find(model), block = this.exports.malloc(16);
+    this.memory.fill(0, block, block + 16);
+    try {
+      const pixels = this.bytes("web_model_image", pointer, index, block);
+      const [images, rows, columns, channels] = new Int32Array(this.exports.memory.buffer, block, 4);
+      if (channels !== 3) throw new AttendError({ status: "unsupported",
+        message: "this caption model reads features of an image encoder, which the page does not have; the program attend has" });
+      return { images, rows, columns, pixels };
+    } finally {
+      this.exports.free(block);
+    }
+  }
+
+  /** The caption of an image, and as SVG what each word attends to. `pixels` as image() returns them, of that size.
+   * @param {{model: number, pixels: Uint8Array, rows: number, columns: number} & DecodingOptions} params */
+  caption({ model, pixels, rows, columns, ...options }) {
+    const { pointer } = this.find(model);
+    if (pixels.length !== rows * columns * 3)
+      throw new AttendError({ status: "bad input", message: `${pixels.length} bytes are no image of ${rows} × ${columns} pixels: expected ${rows * columns * 3}` });
+    const run = (render) => this.withGenerate(options, (generate) => this.text("web_model_caption", pointer, pixels, rows, columns, generate, render));
+    return { output: JSON.parse(run(0)), overlay: this.withRender({ format: "svg" }, run) };
+  }
+
   /** Continues a text. @param {{model: number, prompt: string, tokens?: number} & DecodingOptions} params */
   complete({ model, prompt, tokens = 50, ...options }) {
     return { text: this.text("web_model_complete", this.find(model).pointer, prompt, this.decoding(options), tokens) };

@@ -5,8 +5,8 @@ import { Attend } from "./attend.js";
 
 /** Methods of Attend that a message may name. */
 const METHODS = new Set(["about", "sheet", "filesystem", "open", "close", "run", "complete", "alternatives", "beamTree",
-  "withoutHeads",
-  "attentionMap", "headSheet", "unit", "cells", "settings", "plot", "train", "advance", "trained", "save", "endRun"]);
+  "withoutHeads", "image", "caption", "attentionMap", "headSheet", "unit", "cells", "settings",
+  "plot", "train", "advance", "trained", "save", "endRun"]);
 
 /** @type {Attend | null} */
 let attend = null;

@@ -3,13 +3,18 @@ import { choose, size } from "./files.js";
 import { problem, show } from "./render.js";
 
 const MAX_BYTES = 500e6;
+const MAX_IMAGE_BYTES = 50e6;
 const SAMPLE = "samples/reverse.safetensors";
+/** Heads of an overview: as buttons, and crossed out where they are switched off. */
+const PANELS = `[role="button"]{cursor:pointer}[role="button"]:focus-visible{outline:3px solid #1a6fb5;outline-offset:2px}
+  [aria-pressed="false"]>rect{opacity:.3}[aria-pressed="false"]>path{stroke:#a01818;stroke-width:2;fill:none}`;
 
 const get = (id) => /** @type {any} */ (document.getElementById(id));
 
 export function startModel({ connect, load, notice, select, openSheet }) {
   let client = null, bytes = null, name = "", opened = null, steps = [], at = 0, running = false, again = false;
-  let off = new Set(), whole = 0; // heads that are switched off; the model with all heads, while some are
+  let off = new Set(), whole = 0, focused = ""; // heads that are switched off; the model with all heads, while some are; the panel in focus
+  let image = null; // of a caption model: the one that is described
 
   function start() {
     client ??= connect(() => bytes && open(bytes, name));
@@ -21,7 +26,7 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     try {
       const previous = opened ? [opened.model, ...(whole ? [whole] : [])] : [];
       const found = await start().call("open", { bytes: contents, name: newName });
-      [opened, bytes, name, off, whole] = [found, contents, newName, new Set(), 0];
+      [opened, bytes, name, off, whole, image] = [found, contents, newName, new Set(), 0, null];
       for (const model of previous) client.call("close", { model }).catch(() => {});
       describeModel();
       await update();
@@ -42,6 +47,9 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     get("model-use").hidden = false;
     get("model-info").textContent = JSON.stringify(info, null, 2);
     get("beam-part").hidden = type !== "seq2seq";
+    get("model-input").parentElement.hidden = get("steps-part").hidden = type === "caption";
+    get("model-view").parentElement.hidden = get("model-arcs").parentElement.hidden = type === "caption";
+    for (const id of ["model-image-part", "model-image-open"]) get(id).hidden = type !== "caption";
     const views = type === "seq2seq" ? [["output", "output to input"]] : [];
     for (const block of ["encoder", "decoder", "cross"]) {
       if (attention[block] === 0) continue;
@@ -85,12 +93,38 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     button.setAttribute("aria-label", `${block}, layer ${layer}, head ${head}`);
     button.setAttribute("aria-pressed", "true");
     button.dataset.head = key;
-    button.addEventListener("click", () => {
-      off.has(key) ? off.delete(key) : off.add(key);
-      button.setAttribute("aria-pressed", String(!off.has(key)));
-      switchHeads();
-    });
+    button.addEventListener("click", () => toggleHead(key));
     return button;
+  }
+
+  function toggleHead(key) {
+    off.has(key) ? off.delete(key) : off.add(key);
+    get("model-heads").querySelector(`[data-head="${key}"]`).setAttribute("aria-pressed", String(!off.has(key)));
+    return switchHeads();
+  }
+
+  /** Panels of an overview are buttons: a click, Enter or Space switches the head off or on. */
+  function attachPanels(body, block) {
+    const svg = body.querySelector("svg"), { heads } = opened.attention;
+    svg.setAttribute("role", "group");
+    [...svg.querySelectorAll(":scope > g")].forEach((panel, i) => {
+      const [layer, head] = [Math.floor(i / heads) + 1, (i % heads) + 1], key = `${block} ${layer} ${head}`, frame = panel.querySelector("rect:last-of-type");
+      const toggle = () => (focused = key, toggleHead(key));
+      const attributes = { role: "button", tabindex: 0, "aria-pressed": !off.has(key), "aria-label": `${block}, layer ${layer}, head ${head}`, "data-head": key };
+      for (const [word, value] of Object.entries(attributes)) panel.setAttribute(word, String(value));
+      panel.querySelector("title").textContent = `${block}, layer ${layer}, head ${head}: click to switch it ${off.has(key) ? "on" : "off"}`;
+      panel.addEventListener("click", toggle);
+      panel.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), toggle()));
+      if (off.has(key)) panel.append(crossed(Number(frame.getAttribute("width")), Number(frame.getAttribute("height"))));
+      if (focused === key) panel.focus();
+    });
+    focused = "";
+  }
+
+  function crossed(width, height) {
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("d", `M0 0H${width}V${height}H0ZM0 0L${width} ${height}M0 ${height}L${width} 0`);
+    return path;
   }
 
   /** Everything below is computed by a copy of the model without these heads. */
@@ -175,11 +209,49 @@ export function startModel({ connect, load, notice, select, openSheet }) {
 
   async function showMap(line, output) {
     const [block, layer, head] = (get("model-view").value || "none").split(" "), { model } = opened, arcs = get("model-arcs").checked;
-    get("model-head-sheet").hidden = !(Number(head) > 0);
+    for (const id of ["model-head-sheet", "model-head-switch"]) get(id).hidden = !(Number(head) > 0);
+    get("model-head-switch").textContent = `Switch this head ${off.has(get("model-view").value) ? "on" : "off"}`;
+    get("model-hint").hidden = !(Number(head) === 0);
     if (block === "none") return show(get("model-map"), "<p>This model has no attention to show.</p>");
     if (block === "output") return show(get("model-map"), (await client.call("run", { model, line, arcs, ...decoding() })).map || "<p>This model has no attention.</p>");
     const target = opened.type === "seq2seq" && block !== "encoder" ? output?.text : undefined;
-    show(get("model-map"), (await client.call("attentionMap", { model, line, block, layer: Number(layer), head: Number(head), target, arcs })).svg);
+    const { svg } = await client.call("attentionMap", { model, line, block, layer: Number(layer), head: Number(head), target, arcs });
+    const body = show(get("model-map"), svg, Number(head) ? "" : PANELS);
+    if (!Number(head)) attachPanels(body, block);
+  }
+
+  // ---- images
+
+  async function showCaption() {
+    const { model } = opened;
+    image ??= await client.call("image", { model, index: Number(get("model-image").value) - 1 });
+    get("model-image").max = image.images;
+    const { output, overlay } = await client.call("caption", { model, pixels: image.pixels, rows: image.rows, columns: image.columns, ...decoding() });
+    get("model-output").textContent = output.text;
+    show(get("model-map"), overlay);
+  }
+
+  /** The center square of an image file, decoded and scaled by the browser to the size that the model reads. */
+  async function openImage(file) {
+    try {
+      if (opened?.type !== "caption") throw new Error(`${file.name} is an image: the open model has no use for it; open a caption model first`);
+      if (file.size > MAX_IMAGE_BYTES) throw new Error(`${file.name} has ${size(file.size)}, more than the ${size(MAX_IMAGE_BYTES)} that this page decodes`);
+      const decoded = await createImageBitmap(file).catch(() => {
+        throw new Error(`${file.name} is no image that this browser can decode`);
+      });
+      const { rows, columns, images } = image ?? (await client.call("image", { model: opened.model }));
+      const side = Math.min(decoded.width, decoded.height), canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [columns, rows];
+      const pen = /** @type {any} */ (canvas.getContext("2d", { willReadFrequently: true }));
+      pen.fillStyle = "white";
+      pen.fillRect(0, 0, columns, rows);
+      pen.drawImage(decoded, (decoded.width - side) / 2, (decoded.height - side) / 2, side, side, 0, 0, columns, rows);
+      const pixels = Uint8Array.from(pen.getImageData(0, 0, columns, rows).data.filter((_, i) => i % 4 < 3));
+      image = { rows, columns, images, pixels };
+      await update();
+    } catch (error) {
+      problem(get("model-problem"), error);
+    }
   }
 
   async function showTree(line) {
@@ -220,11 +292,8 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     running = true;
     const line = get("model-input").value;
     try {
-      const output = await showOutput(line);
-      await showSteps(line, output);
-      await showMap(line, output);
-      await showTree(line);
-      await compareHeads(line, output);
+      if (opened.type === "caption") await showCaption();
+      else await showLine(line);
       problem(get("model-problem"), null);
     } catch (error) {
       problem(get("model-problem"), error);
@@ -234,6 +303,14 @@ export function startModel({ connect, load, notice, select, openSheet }) {
       again = false;
       update();
     }
+  }
+
+  async function showLine(line) {
+    const output = await showOutput(line);
+    await showSteps(line, output);
+    await showMap(line, output);
+    await showTree(line);
+    await compareHeads(line, output);
   }
 
   async function openHeadSheet() {
@@ -254,9 +331,13 @@ export function startModel({ connect, load, notice, select, openSheet }) {
   get("step-forward").addEventListener("click", () => (at++, drawSteps()));
   get("model-sample").addEventListener("click", () => openSample().catch((error) => notice(error.message)));
   get("model-head-sheet").addEventListener("click", openHeadSheet);
+  get("model-head-switch").addEventListener("click", () => toggleHead(get("model-view").value));
+  get("model-image").addEventListener("input", () => (image = null, update()));
+  get("model-image-open").addEventListener("click", () => choose("image/*", openImage));
   get("model-open").addEventListener("click", () => choose(".safetensors", openFile));
   document.addEventListener("drop", (event) => {
     const file = event.dataTransfer?.files[0];
+    if (file?.type.startsWith("image/") && !get("model").hidden) return void openImage(file);
     if (!file || !/\.safetensors$/.test(file.name) || !get("cells").hidden) return; // tab 5 opens its own
     select("model");
     openFile(file);

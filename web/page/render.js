@@ -6,7 +6,7 @@
 const HTML = new Set(`article section main div p span a u h1 h2 h3 h4 table thead tbody tr th td figure figcaption details
   summary footer ul ol li em strong b i code pre sub sup br hr`.split(/\s+/));
 const SVG = new Set(`svg g rect path line polyline polygon circle ellipse text tspan title desc defs pattern
-  linearGradient stop clipPath`.split(/\s+/));
+  linearGradient stop clipPath use filter feGaussianBlur`.split(/\s+/));
 const MATH = new Set(`math mrow mi mn mo mtext mspace msup msub msubsup mfrac msqrt mroot mtable mtr mtd mover munder
   munderover mstyle mpadded mphantom mfenced merror semantics annotation`.split(/\s+/));
 const SPACES = { "http://www.w3.org/1999/xhtml": HTML, "http://www.w3.org/2000/svg": SVG, "http://www.w3.org/1998/Math/MathML": MATH };
@@ -14,7 +14,7 @@ const SPACES = { "http://www.w3.org/1999/xhtml": HTML, "http://www.w3.org/2000/s
 function copyAttributes(from, to) {
   for (const { name, value } of from.attributes) {
     if (name === "style") to.style.cssText = value;
-    else if (name === "href" && !value.startsWith("#")) continue;
+    else if (/^(xlink:)?href$/.test(name)) value.startsWith("#") && to.setAttribute("href", value); // within the drawing only
     else if (/^(on|src|xlink|xmlns|formaction|action)/i.test(name) || /url\(\s*["']?(?!#)/i.test(value)) continue;
     else to.setAttribute(name, value);
   }
@@ -49,7 +49,8 @@ export function show(element, text, rules = "") {
   }
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css.join("\n").replaceAll(":root", ":host").replace(/(^|[{},])body\b/gm, "$1.body") +
-    "\n.body>svg{max-width:100%;height:auto;display:block}.body>p{margin:.75rem}.line{display:none}main{padding-top:.5rem}" + rules);
+    "\n.body>svg{max-width:100%;height:auto;display:block}.body>p{margin:.75rem}.line{display:none}main{padding-top:.5rem}" +
+    "h1,h2,h3,p,li,figcaption{unicode-bidi:plaintext}" + rules); // each text in the direction of its script
   root.adoptedStyleSheets = [sheet];
   root.replaceChildren(body);
   element.hidden = false;

@@ -6,6 +6,8 @@ import { problem, show } from "./render.js";
 const SLICE_MILLISECONDS = 150;
 const REDRAW_MILLISECONDS = 1000;
 const MODEL_FILE = "model.safetensors";
+const FEW_LINES = 400; // of these, the usual twentieth would be too few to validate on
+const MAX_CAPTION = 10; // words: a model that has learned little says the same word again and again
 
 /** label; the file that the data is put into; what the data looks like; an input to watch. */
 const TASKS = {
@@ -59,6 +61,7 @@ class Run {
   }
 
   build(title, attention) {
+    this.heading = element("h3", { textContent: title });
     this.task = choice(Object.keys(TASKS), Object.values(TASKS).map((task) => task.label));
     this.architecture = choice(CHOICES.architecture);
     this.attention = choice(CHOICES.attention);
@@ -72,7 +75,7 @@ class Run {
     this.config = element("textarea", { spellcheck: false, placeholder: "any setting, one per line: dropout = 0.1" });
     this.dataBox = labeled("Data", this.data, "wide");
     this.dataBox.hidden = true;
-    this.controls = element("div", { className: "controls" }, labeled("Task", this.task), labeled("Architecture", this.architecture),
+    this.controls = element("div", { className: "controls" }, labeled("Task", this.task, "wide"), labeled("Architecture", this.architecture),
       labeled("Attention", this.attention), labeled("Hidden size", this.hidden), labeled("Steps", this.steps),
       labeled("Learning rate", this.rate), labeled("Seed", this.seed), labeled("Input to watch", this.watch), this.dataBox,
       element("details", { className: "wide" }, element("summary", { textContent: "More settings" }), labeled("Settings", this.config, "wide")));
@@ -89,11 +92,12 @@ class Run {
     this.accuracy = element("div", { className: "output", hidden: true });
     this.map = element("div", { className: "output", hidden: true });
     this.digest = element("div", { hidden: true });
-    this.watched = element("p", { className: "watched" });
-    this.box = element("div", { className: "run" }, element("h3", { textContent: title }), this.controls,
+    this.watched = element("p", { className: "watched", dir: "auto" });
+    this.watched.dataset.task = "reverse";
+    this.box = element("div", { className: "run" }, this.heading, this.controls,
       element("div", { className: "bar" }, this.start, this.pause, this.stop, this.save), this.bar, this.problem, this.numbers,
       this.digest, this.loss, this.accuracy, this.watched, this.map);
-    this.task.addEventListener("change", () => this.chooseTask());
+    for (const menu of [this.task, this.architecture, this.attention]) menu.addEventListener("change", () => this.chooseTask());
     this.start.addEventListener("click", () => this.begin());
     this.pause.addEventListener("click", () => this.togglePause());
     this.stop.addEventListener("click", () => {
@@ -114,9 +118,12 @@ class Run {
     const task = TASKS[this.task.value];
     this.dataBox.hidden = !task.file;
     this.data.placeholder = task.example ?? "";
-    this.watch.value = task.watch ?? "";
-    this.watch.parentElement.hidden = !task.watch && this.task.value !== "pairs";
+    if (this.watched.dataset.task !== this.task.value) this.watch.value = task.watch ?? "";
+    this.watched.dataset.task = this.task.value;
+    this.watch.parentElement.hidden = this.task.value === "shapes";
     this.attention.disabled = UNATTENDED.includes(this.task.value) || this.architecture.value === "transformer";
+    const attends = this.architecture.value === "transformer" || (!UNATTENDED.includes(this.task.value) && this.attention.value !== "none");
+    this.heading.textContent = attends ? "With attention" : "Without attention";
   }
 
   settings() {
@@ -124,7 +131,8 @@ class Run {
     const found = { architecture: this.architecture.value, "hidden-size": this.hidden.value, steps: this.steps.value,
       "learning-rate": this.rate.value, seed: this.seed.value, "validate-every": Math.max(1, Math.round(Number(this.steps.value) / 12)) };
     if (this.architecture.value === "rnn" && !UNATTENDED.includes(this.task.value)) found.attention = this.attention.value;
-    if (task.file) found.train = task.file;
+    if (task.file) Object.assign(found, { train: task.file, epochs: this.steps.value }); // a short text is read as often as it takes
+    if (task.file && this.data.value.split("\n").length < FEW_LINES) found["valid-fraction"] = 0.2;
     return { ...found, out: MODEL_FILE };
   }
 
@@ -149,6 +157,7 @@ class Run {
     this.save.disabled = true;
     this.digest.hidden = true;
     this.validations = [];
+    this.image = null;
     this.state = "training";
     this.buttons();
     this.client ??= this.connect((reason) => {
@@ -212,13 +221,35 @@ class Run {
   async redraw() {
     this.drawn = performance.now();
     if (this.validations.length > 1) await this.drawCurves();
-    if (this.type === "seq2seq" && this.watch.value) {
-      const { model } = await this.client.call("trained", { run: this.run });
-      const { output, map } = await this.client.call("run", { model, line: this.watch.value });
-      show(this.map, map || "<p>no attention: only the last state reaches the decoder</p>");
-      this.watched.textContent = `${this.watch.value} → ${output.text}`;
+    if (this.type !== "caption" && !this.watch.value.trim()) return;
+    const { model, attention } = await this.client.call("trained", { run: this.run });
+    try {
+      const { text, map } = await this.example(model, attention);
+      this.watched.textContent = text;
+      show(this.map, map || (this.type === "seq2seq" || this.type === "caption" ? "<p>no attention: only the last state reaches the decoder</p>"
+        : "<p>no attention to show: choose the architecture “transformer” for a map</p>"));
+    } finally {
       await this.client.call("close", { model });
     }
+  }
+
+  /** What the model of now makes of the example, and its attention. */
+  async example(model, attention) {
+    const line = this.watch.value;
+    if (this.type === "caption") {
+      this.image ??= await this.client.call("image", { model });
+      const { pixels, rows, columns } = this.image;
+      const { output, overlay } = await this.client.call("caption", { model, pixels, rows, columns, maxOutputLength: MAX_CAPTION });
+      return { text: output.text, map: overlay };
+    }
+    if (this.type === "seq2seq") {
+      const { output, map } = await this.client.call("run", { model, line });
+      return { text: `${line} → ${output.text}`, map };
+    }
+    const map = attention.heads ? (await this.client.call("attentionMap", { model, line, block: this.type === "lm" ? "decoder" : "encoder" })).svg : "";
+    if (this.type === "lm") return { text: line + (await this.client.call("complete", { model, prompt: line, tokens: 40 })).text, map };
+    const { output } = await this.client.call("run", { model, line });
+    return { text: `${line} → ${output.label ?? output.labels.join(" ")}`, map };
   }
 
   async drawCurves() {

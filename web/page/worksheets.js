@@ -48,11 +48,11 @@ export function derivationOf(value, calculations, r, c) {
 }
 
 export function startWorksheets({ connect, load, notice }) {
-  const client = connect(() => compute());
+  const client = connect(() => write(files)); // a new Worker has none of the files that the sheet loads
   const editor = new Editor(get("editor"), { label: "Worksheet", onChange: changed, words: FUNCTIONS,
     onTooLarge: (length) => notice(`What you pasted has ${size(length)} and was left out: this page takes sheets of up to 1 MB; the program attend takes larger ones.`) });
   let name = "sheet.att", folder = "/", running = false, again = false, timer = 0, trace = null;
-  let drawnOnce = () => {}; // what can wait for the first sheet
+  let examples = [], files = {}, drawnOnce = () => {}; // what can wait for the first sheet
   const firstSheet = new Promise((resolve) => (drawnOnce = () => resolve(undefined)));
 
   function keep() {
@@ -88,7 +88,7 @@ export function startWorksheets({ connect, load, notice }) {
       item.append(button);
       return item;
     }));
-    get("sheet-checks").textContent = checks === 0 ? "This sheet expects nothing." :
+    get("sheet-checks").textContent = checks === 0 ? "This sheet expects nothing." : checks === 1 ? `The one check ${failures.length ? "fails" : "holds"}.` :
       failures.length === 0 ? `All ${checks} checks hold.` : `${failures.length} of ${checks} checks fail.`;
     return show(get("sheet-output"), output);
   }
@@ -149,13 +149,16 @@ export function startWorksheets({ connect, load, notice }) {
 
   // ---- files, links, export
 
-  function open(text, newName = "sheet.att", files = null) {
+  function open(text, newName = "sheet.att", loaded = null) {
     name = newName;
     editor.value = text;
     keep();
-    if (files) client.call("filesystem", { write: files }).then(compute, fail);
+    files = { ...files, ...loaded };
+    if (loaded) write(loaded);
     else compute();
   }
+
+  const write = (contents) => client.call("filesystem", { write: contents }).then(compute, fail);
 
   async function openFile(file) {
     if (file.size > MAX_BYTES)
@@ -187,12 +190,19 @@ export function startWorksheets({ connect, load, notice }) {
   }
 
   async function listExamples() {
-    const names = JSON.parse(new TextDecoder().decode(await load("examples/index.json")));
-    get("sheet-examples").append(...names.map((example) => new Option(example.title, example.name)));
+    examples = JSON.parse(new TextDecoder().decode(await load("examples/index.json")));
+    get("sheet-examples").append(...examples.map((example) => new Option(example.title, example.name)));
   }
 
   async function openExample(example) {
-    if (example) open(new TextDecoder().decode(await load(`examples/${example}`)), example);
+    if (!example) return;
+    open(new TextDecoder().decode(await load(`examples/${example}`)), example, await filesOf(example));
+  }
+
+  /** The files that an example loads, or null. */
+  async function filesOf(example) {
+    const names = examples.find((row) => row.name === example)?.files;
+    return names ? Object.fromEntries(await Promise.all(names.map(async (file) => [file, new Uint8Array(await load(`examples/${file}`))]))) : null;
   }
 
   function startText() {
@@ -226,7 +236,13 @@ export function startWorksheets({ connect, load, notice }) {
     event.preventDefault();
     if (file && /\.(att|txt)$/.test(file.name) && !get("worksheets").hidden) openFile(file);
   });
-  firstSheet.then(listExamples).catch((error) => notice(`The list of examples could not be read: ${error.message}`));
+  /** A sheet that was kept may be an example with files. */
+  const reopenFiles = async () => {
+    const found = await filesOf(name);
+    files = { ...files, ...found };
+    if (found) await write(found);
+  };
+  firstSheet.then(listExamples).then(reopenFiles).catch((error) => notice(`The list of examples could not be read: ${error.message}`));
   Promise.resolve(startText()).catch(fail);
   lookUpFonts();
   return { client, open };

@@ -89,14 +89,17 @@ static att_status profile_copying(copy_profile *profile, att_pair_reader *pairs,
     return status;
 }
 
-/* Subwords and whole lines are left out: hardly one of them is in both. */
+/* Subwords and whole lines are left out: hardly one of them is in both. Settings that contradict
+ * copying, such as attention without weights, were given on purpose. */
 static bool may_copy(const att_settings *settings)
 {
+    att_settings copying = *settings;
+    copying.copy = true;
     return settings->task == ATT_TASK_PAIRS && att_settings_is_open(settings, "copy") &&
            !settings->init_from && settings->source_tokens == settings->target_tokens &&
            settings->source_tokens != ATT_TOKENIZER_BPE &&
            settings->source_tokens != ATT_TOKENIZER_LINE &&
-           settings->attention != ATT_MECHANISM_NONE;
+           att_settings_check_copying(&copying, NULL) == ATT_OK;
 }
 
 att_status att_data_choose_copy(att_data *data, att_settings *settings, const att_pair_text *train,

@@ -1,11 +1,9 @@
 /* Classifies lines as statements or text. Most text needs no mark; a line that looks like a
  * misspelled statement is an error, so that a typo cannot silently drop a check. */
 #define _GNU_SOURCE /* memmem() */
-#include "sheet/interpreter.h"
+#include "sheet/sheet_line.h"
 
 #include "base/minmax.h"
-#include "sheet/function.h"
-#include "text/utf8.h"
 
 #include <string.h>
 #include <strings.h>
@@ -35,34 +33,6 @@ static const struct exercise_keyword {
     { "require", att_run_require, CONDITION },
 };
 
-static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
-                            const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
-                            const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    att_status status = att_sheet_source_vfail(&interpreter->source, interpreter->scope.err,
-                                               line->number, line->column, format, args);
-    va_end(args);
-    return status;
-}
-
-/* The length in bytes of the name that the line starts with, or 0. */
-static size_t leading_name(const att_sheet_line *line)
-{
-    size_t length = 0;
-    uint32_t code;
-    while (length < line->length) {
-        size_t bytes = att_utf8_decode_lossy(line->text + length, line->length - length, &code);
-        if (!(length ? att_utf8_identifier_part(code) : att_utf8_identifier_start(code)))
-            break;
-        length += bytes;
-    }
-    return length;
-}
-
 static bool is_assignment(const att_sheet_line *line, size_t name)
 {
     while (name < line->length && (line->text[name] == ' ' || line->text[name] == '\t'))
@@ -85,122 +55,21 @@ static bool contains(const att_sheet_line *line, const char *what)
     return memmem(line->text, line->length, what, strlen(what)) != NULL;
 }
 
-/* The leftmost operand of an expression. */
-static const att_expr *leftmost(const att_expr *node)
-{
-    while (node->children > 0 && node->kind != ATT_EXPR_CALL && node->child[0])
-        node = node->child[0];
-    return node;
-}
-
-/* Whether an expression is unlikely to be prose: it starts with a known name, or is written without
- * blanks, like a.weights. */
-static bool is_intended_expression(const att_interpreter *interpreter, const att_sheet_line *line,
-                                   const att_expr *node)
-{
-    const att_expr *first = leftmost(node);
-    if (first->kind == ATT_EXPR_CALL &&
-        (att_function_find(first->text) ||
-         att_own_function_find(&interpreter->functions, first->text)))
-        return true;
-    if (first->kind == ATT_EXPR_NAME && att_symbol_table_get(&interpreter->symbols, first->text))
-        return true;
-    if (first->kind == ATT_EXPR_NUMBER)
-        return true;
-    bool one_piece = !memchr(line->text, ' ', line->length);
-    return one_piece && (node->kind == ATT_EXPR_FIELD || node->kind == ATT_EXPR_INDEX ||
-                         node->kind == ATT_EXPR_CALL);
-}
-
-/* The result of parsing a line as an expression on trial. */
-struct expression_trial {
-    bool intended;   /* an expression that is unlikely to be prose */
-    bool fills_line; /* the expression is the whole line */
-    bool assigned;   /* a '=' follows the expression */
-    bool continues;  /* as `gradient` does: `with`, `for` or `check` follows the expression */
-    bool ends_early; /* incomplete: it may continue on the next line */
-    bool quoted;     /* a string follows the expression */
-};
-
-/* Parses the line as an expression and discards it. Lines longer than people write are not
- * tried. */
-static att_status try_expression(const att_interpreter *interpreter, const att_sheet_line *line,
-                                 struct expression_trial *out)
-{
-    enum { TRIAL_NODES = 100000 };
-    att_arena scratch = { 0 };
-    att_sheet_source origin = interpreter->source;
-    origin.length = line->offset + line->length;
-    att_parser parser;
-    att_expr *node;
-    *out = (struct expression_trial){ 0 };
-    att_status status = att_parser_start(&parser, &origin, &scratch, NULL, line->offset,
-                                         line->number, line->column);
-    parser.nodes_left = TRIAL_NODES;
-    parser.plain = true;
-    if (status == ATT_OK)
-        status = att_parse_expression(&parser, &node);
-    if (status == ATT_OK && att_parser_at_comparison(&parser)) { /* x < 3, but not x: text */
-        att_expr *right;
-        status = att_parser_take(&parser);
-        if (status == ATT_OK)
-            status = att_parse_expression(&parser, &right);
-    }
-    if (status == ATT_OK) {
-        out->intended = is_intended_expression(interpreter, line, node);
-        out->fills_line = att_parser_at(&parser, ATT_TOKEN_END);
-        out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS) ||
-                        att_parser_at(&parser, ATT_TOKEN_EQUAL_TO) ||
-                        (att_parser_at(&parser, ATT_TOKEN_COLON) &&
-                         origin.text[parser.token.offset + 1] == '='); /* f(x) := x */
-        out->quoted = att_parser_at(&parser, ATT_TOKEN_STRING) && node->kind != ATT_EXPR_STRING;
-        out->continues = att_parser_at_word(&parser, "with") ||
-                         att_parser_at_word(&parser, "for") || att_parser_at_word(&parser, "check");
-    } else {
-        out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
-    }
-    att_arena_free(&scratch);
-    return status == ATT_NO_MEMORY ? att_fail_memory(interpreter->scope.err) : ATT_OK;
-}
-
 static att_status reject_expression(const att_interpreter *interpreter, const att_sheet_line *line)
 {
-    struct expression_trial expression_trial;
-    ATT_TRY(try_expression(interpreter, line, &expression_trial));
-    if (expression_trial.intended && expression_trial.fills_line)
-        return fail_line(interpreter, line,
-                         "an expression on its own: expected 'show …' to show it, 'name = …' to "
-                         "keep it, or '> …' for text");
-    if (expression_trial.assigned)
-        return fail_line(
+    att_expression_trial trial;
+    ATT_TRY(att_sheet_line_try(interpreter, line, &trial));
+    if (trial.intended && trial.fills_line)
+        return att_sheet_line_fail(
+            interpreter, line,
+            "an expression on its own: expected 'show …' to show it, 'name = …' to "
+            "keep it, or '> …' for text");
+    if (trial.assigned)
+        return att_sheet_line_fail(
             interpreter, line,
             "a value can only be assigned to a plain name: expected 'name = …', 'expect … = "
             "…', or '> …' for text");
     return ATT_OK;
-}
-
-/* The line without its first `bytes` bytes and the blanks behind them; its column is unchanged. */
-static att_sheet_line rest_of(const att_sheet_line *line, size_t bytes)
-{
-    while (bytes < line->length && (line->text[bytes] == ' ' || line->text[bytes] == '\t'))
-        bytes++;
-    att_sheet_line rest = *line;
-    rest.text += bytes;
-    rest.offset += bytes;
-    rest.length -= bytes;
-    return rest;
-}
-
-/* Whether the line begins with a known name or function. */
-static bool begins_known(const att_interpreter *interpreter, const att_sheet_line *line)
-{
-    enum { MAX_LENGTH = 63 };
-    char name[MAX_LENGTH + 1] = "";
-    size_t length = leading_name(line);
-    if (length == 0 || length > MAX_LENGTH)
-        return false;
-    memcpy(name, line->text, length);
-    return att_function_find(name) || att_symbol_table_get(&interpreter->symbols, name);
 }
 
 /* Whether the text behind the word is what follows a keyword: `shwo x`, `expct error a * b`. In
@@ -213,18 +82,17 @@ static att_status is_like_statement(const att_interpreter *interpreter, const at
     *out = !capital && (contains(line, "=") || contains(line, "\"") || contains(line, " within "));
     if (*out)
         return ATT_OK;
-    att_sheet_line rest = rest_of(line, name);
-    size_t word = leading_name(&rest);
+    att_sheet_line rest = att_sheet_line_rest(line, name);
+    size_t word = att_sheet_line_leading_name(&rest);
     if ((word == 5 && memcmp(rest.text, "error", word) == 0) ||
         (word == 3 && memcmp(rest.text, "not", word) == 0))
-        rest = rest_of(&rest, word);
-    struct expression_trial expression_trial;
-    ATT_TRY(try_expression(interpreter, &rest, &expression_trial));
-    bool complete = expression_trial.fills_line ||
-                    (expression_trial.continues && strcmp(near, "gradient") == 0);
-    *out = expression_trial.intended && (expression_trial.assigned || (complete && !capital));
-    if (expression_trial.ends_early && !capital && rest.length > 0)
-        *out = strchr("[{(", rest.text[0]) || begins_known(interpreter, &rest);
+        rest = att_sheet_line_rest(&rest, word);
+    att_expression_trial trial;
+    ATT_TRY(att_sheet_line_try(interpreter, &rest, &trial));
+    bool complete = trial.fills_line || (trial.continues && strcmp(near, "gradient") == 0);
+    *out = trial.intended && (trial.assigned || (complete && !capital));
+    if (trial.ends_early && !capital && rest.length > 0)
+        *out = strchr("[{(", rest.text[0]) || att_sheet_line_begins_known(interpreter, &rest);
     return ATT_OK;
 }
 
@@ -250,10 +118,11 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
         ATT_TRY(is_like_statement(interpreter, line, name, capital, near, &like));
     if (!like)
         return ATT_OK;
-    return fail_line(interpreter, line,
-                     "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
-                     "starts with '>')",
-                     word, near);
+    return att_sheet_line_fail(
+        interpreter, line,
+        "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
+        "starts with '>')",
+        word, near);
 }
 
 /* ---- Exercises */
@@ -262,7 +131,7 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
 static bool is_condition(const att_interpreter *interpreter, const att_sheet_line *rest)
 {
     static const char *const signs[] = { "<", ">", "==", "!=", " nonzero", " distinct" };
-    bool found = begins_known(interpreter, rest) ||
+    bool found = att_sheet_line_begins_known(interpreter, rest) ||
                  (rest->length > 0 && strchr("([{-0123456789.", rest->text[0]));
     for (size_t i = 0; i < ATT_COUNT(signs); i++)
         found = found || contains(rest, signs[i]);
@@ -273,8 +142,8 @@ static bool is_condition(const att_interpreter *interpreter, const att_sheet_lin
 static att_status takes(const att_interpreter *interpreter, const att_sheet_line *rest,
                         enum follower follower, bool *out)
 {
-    size_t name = leading_name(rest);
-    struct expression_trial trial;
+    size_t name = att_sheet_line_leading_name(rest);
+    att_expression_trial trial;
     *out = rest->length > 0 && rest->text[0] == '"'; /* of `ask`: the expression is missing */
     if (follower == STRING_ALONE || (follower == EXPRESSION_AND_STRING && *out))
         return ATT_OK;
@@ -283,8 +152,9 @@ static att_status takes(const att_interpreter *interpreter, const att_sheet_line
                                      : name > 0 && is_assignment(rest, name);
         return ATT_OK;
     }
-    ATT_TRY(try_expression(interpreter, rest, &trial));
-    *out = trial.quoted || (contains(rest, "\"") && begins_known(interpreter, rest)) ||
+    ATT_TRY(att_sheet_line_try(interpreter, rest, &trial));
+    *out = trial.quoted ||
+           (contains(rest, "\"") && att_sheet_line_begins_known(interpreter, rest)) ||
            (trial.intended && (trial.fills_line || contains(rest, " points ")));
     return ATT_OK;
 }
@@ -318,7 +188,7 @@ static att_status find_exercise_statement(const att_interpreter *interpreter,
     if (name == 0 || name > MAX_LENGTH)
         return ATT_OK;
     memcpy(word, line->text, name);
-    const att_sheet_line rest = rest_of(line, name);
+    const att_sheet_line rest = att_sheet_line_rest(line, name);
     for (size_t i = 0; i < ATT_COUNT(exercise_keywords); i++) {
         const struct exercise_keyword *row = &exercise_keywords[i];
         bool same = same_letters(word, name, row->word);
@@ -328,98 +198,13 @@ static att_status find_exercise_statement(const att_interpreter *interpreter,
         if (!applies)
             continue;
         if (strcmp(word, row->word) != 0)
-            return fail_line(interpreter, line,
-                             "unknown statement '%s': did you mean '%s'? (text that looks like a "
-                             "statement starts with '>')",
-                             word, row->word);
+            return att_sheet_line_fail(
+                interpreter, line,
+                "unknown statement '%s': did you mean '%s'? (text that looks like a "
+                "statement starts with '>')",
+                word, row->word);
         *out = row->run;
         return ATT_OK;
-    }
-    return ATT_OK;
-}
-
-/* ---- Claims in the middle of a line, and under other names */
-
-/* Words of other languages for `expect`. */
-static const char *const claim_words[] = { "expect", "expects", "assert", "check", "verify",
-                                           "ensure", "confirm", "test",   "claim" };
-
-static bool is_claim_word(const char *word, size_t length)
-{
-    for (; length > 0 && *word == '_'; word++) /* emphasis: _expect_ */
-        length--;
-    while (length > 0 && word[length - 1] == '_')
-        length--;
-    for (size_t i = 0; i < ATT_COUNT(claim_words); i++)
-        if (strlen(claim_words[i]) == length && strncasecmp(claim_words[i], word, length) == 0)
-            return true;
-    return false;
-}
-
-/* Behind "1." or "a)" a misspelled `expect` counts too. In a sentence it would be `except`. */
-static bool is_near_claim_word(const char *word, size_t length)
-{
-    enum { MAX_LENGTH = 16 };
-    static const char *const known[] = { "expect" };
-    char small[MAX_LENGTH + 1] = "";
-    if (length > MAX_LENGTH)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        small[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] - 'A' + 'a' : word[i]);
-    return att_suggest(small, known, 1) != NULL;
-}
-
-/* The line behind the words `that`, `not` and `error`, and behind a colon. */
-static att_sheet_line skip_fillers(att_sheet_line line)
-{
-    static const char *const fillers[] = { "that", "not", "error" };
-    if (line.length > 0 && line.text[0] == ':')
-        line = rest_of(&line, 1);
-    for (size_t i = 0; i < ATT_COUNT(fillers); i++)
-        if (leading_name(&line) == strlen(fillers[i]) &&
-            memcmp(line.text, fillers[i], strlen(fillers[i])) == 0)
-            line = rest_of(&line, strlen(fillers[i]));
-    return line;
-}
-
-/* Whether the line continues as a claim does: with an expression and '=', or, of an error, with an
- * expression to its end; or, as in `assert(x == 4)`, with a bracket. */
-static att_status continues_as_claim(const att_interpreter *interpreter, const att_sheet_line *line,
-                                     size_t from, bool *out)
-{
-    const att_sheet_line behind = rest_of(line, from), rest = skip_fillers(behind);
-    struct expression_trial trial = { 0 };
-    *out = from < line->length && line->text[from] == '(';
-    if (*out || rest.length == 0)
-        return ATT_OK;
-    ATT_TRY(try_expression(interpreter, &rest, &trial));
-    bool of_error = rest.offset > behind.offset && trial.intended && trial.fills_line;
-    *out = trial.assigned || of_error || rest.text[0] == '=';
-    return ATT_OK;
-}
-
-/* `1. expect x = 3`, `Expect that x = 3`, `assert x = 3`, `We expect x = 3`: text that has a claim
- * in it, which nobody would check. */
-att_status att_sheet_line_reject_claim(const att_interpreter *interpreter,
-                                       const att_sheet_line *line)
-{
-    bool in_sentence = false; /* a word that is longer than "Q1" or "a" came before */
-    for (size_t at = 0, bytes; at < line->length; at += bytes) {
-        const att_sheet_line from = { line->text + at, line->offset + at, line->length - at,
-                                      line->number, line->column };
-        uint32_t code;
-        size_t word = leading_name(&from);
-        bytes = word > 0 ? word : att_utf8_decode_lossy(from.text, from.length, &code);
-        bool claim = is_claim_word(from.text, word) ||
-                     (word > 0 && !in_sentence && is_near_claim_word(from.text, word));
-        if (claim)
-            ATT_TRY(continues_as_claim(interpreter, &from, word, &claim));
-        if (claim)
-            return fail_line(
-                interpreter, line,
-                "a claim that nobody checks: expected 'expect … = …' at the start of a "
-                "line, or '> …' for text");
-        in_sentence |= word > 2;
     }
     return ATT_OK;
 }
@@ -435,11 +220,12 @@ static att_status reject_joined_keyword(const att_interpreter *interpreter,
         length += line->text[length] == '_';
         const att_sheet_line rest = { line->text + length, line->offset + length, name - length,
                                       line->number, line->column };
-        if (begins_known(interpreter, &rest))
-            return fail_line(interpreter, line,
-                             "found the name '%.*s': did you mean '%s %.*s'? (another name is "
-                             "clearer)",
-                             (int)name, line->text, keywords[i].word, (int)rest.length, rest.text);
+        if (att_sheet_line_begins_known(interpreter, &rest))
+            return att_sheet_line_fail(
+                interpreter, line,
+                "found the name '%.*s': did you mean '%s %.*s'? (another name is "
+                "clearer)",
+                (int)name, line->text, keywords[i].word, (int)rest.length, rest.text);
     }
     return ATT_OK;
 }
@@ -450,28 +236,30 @@ static att_status reject_split_keyword(const att_interpreter *interpreter,
 {
     enum { MAX_LENGTH = 16 };
     char joined[2 * MAX_LENGTH];
-    const att_sheet_line rest = rest_of(line, name);
-    size_t second = leading_name(&rest);
+    const att_sheet_line rest = att_sheet_line_rest(line, name);
+    size_t second = att_sheet_line_leading_name(&rest);
     if (second == 0 || name > MAX_LENGTH || second > MAX_LENGTH)
         return ATT_OK;
     memcpy(joined, line->text, name);
     memcpy(joined + name, rest.text, second);
     const struct keyword *keyword = find_keyword(joined, name + second);
-    return keyword ? fail_line(interpreter, line, "found '%s' in two pieces", keyword->word)
-                   : ATT_OK;
+    return keyword
+               ? att_sheet_line_fail(interpreter, line, "found '%s' in two pieces", keyword->word)
+               : ATT_OK;
 }
 
 /* `x += 1`, `x := 2`: assignments of other languages. */
 static att_status reject_operator(const att_interpreter *interpreter, const att_sheet_line *line,
                                   size_t name)
 {
-    att_sheet_line rest = rest_of(line, name);
+    att_sheet_line rest = att_sheet_line_rest(line, name);
     if (rest.length < 2 || rest.text[1] != '=' || !strchr("+-*/^:", rest.text[0]))
         return ATT_OK;
-    return fail_line(interpreter, line,
-                     "found '%.2s' after a name: did you mean '='? (text that looks like a "
-                     "statement starts with '>')",
-                     rest.text);
+    return att_sheet_line_fail(
+        interpreter, line,
+        "found '%.2s' after a name: did you mean '='? (text that looks like a "
+        "statement starts with '>')",
+        rest.text);
 }
 
 /* "0.1 0.2 0.3", which is left over when a matrix is closed too early. */
@@ -502,7 +290,7 @@ static bool is_emphasis(const att_sheet_line *line)
         return false;
     const att_sheet_line rest = { line->text + stars, line->offset, line->length - stars,
                                   line->number, line->column };
-    for (size_t i = 1; leading_name(&rest) > 0 && i < rest.length; i++)
+    for (size_t i = 1; att_sheet_line_leading_name(&rest) > 0 && i < rest.length; i++)
         if (rest.text[i] == '*' && (i + 1 == rest.length || strchr(" \t.,;:!?)", rest.text[i + 1])))
             return true;
     return false;
@@ -518,9 +306,9 @@ static att_status is_marked_text(const att_interpreter *interpreter, const att_s
     *out = is_link(line) || is_emphasis(line);
     if (!item)
         return ATT_OK;
-    const att_sheet_line rest = rest_of(line, 1);
-    struct expression_trial trial;
-    ATT_TRY(try_expression(interpreter, &rest, &trial));
+    const att_sheet_line rest = att_sheet_line_rest(line, 1);
+    att_expression_trial trial;
+    ATT_TRY(att_sheet_line_try(interpreter, &rest, &trial));
     bool expression = trial.intended || strchr("[({+-*/0123456789.", rest.text[0]);
     bool continues = expression && (trial.fills_line || only_numbers(&rest));
     *out = !continues && !trial.assigned;
@@ -536,13 +324,15 @@ static att_status reject_start(const att_interpreter *interpreter, const att_she
         return ATT_OK;
     bool minus = line->length >= 3 && memcmp(line->text, "\xE2\x88\x92", 3) == 0;
     if (minus || strchr("[](){}+-*/^=;,:", c))
-        return fail_line(interpreter, line,
-                         "a line cannot start with '%.*s': expected a statement, or '> …' for text",
-                         minus ? 3 : 1, line->text);
+        return att_sheet_line_fail(
+            interpreter, line,
+            "a line cannot start with '%.*s': expected a statement, or '> …' for text",
+            minus ? 3 : 1, line->text);
     if (((c >= '0' && c <= '9') || c == '.') && only_numbers(line))
-        return fail_line(interpreter, line,
-                         "numbers on their own: expected a statement, or '> …' for text (was a "
-                         "matrix closed too early?)");
+        return att_sheet_line_fail(
+            interpreter, line,
+            "numbers on their own: expected a statement, or '> …' for text (was a "
+            "matrix closed too early?)");
     return ATT_OK;
 }
 
@@ -562,12 +352,13 @@ att_status att_sheet_line_statement(att_interpreter *interpreter, const att_shee
     *out = NULL;
     if (line->text[0] == '>')
         return ATT_OK;
-    size_t name = leading_name(line);
+    size_t name = att_sheet_line_leading_name(line);
     const struct keyword *keyword = find_keyword(line->text, name);
     if (name > 0 && is_assignment(line, name)) {
         const char *reserved = keyword ? keyword->word : reserved_word(line->text, name);
         if (reserved)
-            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name", reserved);
+            return att_sheet_line_fail(interpreter, line, "'%s' is a keyword and cannot be a name",
+                                       reserved);
         *out = att_run_assign;
         return reject_joined_keyword(interpreter, line, name);
     }

@@ -118,12 +118,14 @@ static att_status open_models(decoding *out, const decoding_options *options, co
 /* Whether the verb, its options and its operands apply to models of this type. */
 static exit_code check_type(const model_verb *with, att_model_type type, const char *input)
 {
+    exit_code code = options_check_model_type(with->verb, type, with->settings, with->defaults);
+    if (code != EXIT_DONE) /* it names the option that does not apply */
+        return code;
     if (!with->functions[type])
         return report_usage(with->verb, "does not support %s%s%s", model_type_name(type),
                             with->unsupported ? "; " : "",
                             with->unsupported ? with->unsupported : "");
-    exit_code code = options_check_model_type(with->verb, type, with->settings, with->defaults);
-    return code == EXIT_DONE && with->check ? with->check(with, type, input) : code;
+    return with->check ? with->check(with, type, input) : code;
 }
 
 exit_code model_verb_run(const model_verb *with, const char *path, const char *input)

@@ -27,6 +27,18 @@ static size_t line_end(const struct text *text, size_t at)
     return newline ? (size_t)(newline - text->data) : text->length;
 }
 
+/* The length of "is ", "gives " and the like, which stand for an equals sign; 0: another word. */
+static size_t equals_word(const char *text, size_t length)
+{
+    static const char *const words[] = {
+        "is ", "are ", "gives ", "equals ", "yields ", "becomes "
+    };
+    for (size_t i = 0; i < ATT_COUNT(words); i++)
+        if (length > strlen(words[i]) && strncasecmp(text, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
 /* The separator behind a name: "=", "~", ":", "->", "is" or, in a table, "|". Returns its offset,
  * or `end`; *next is behind it. */
 static size_t find_separator(const char *data, size_t at, size_t end, bool table, size_t *next)
@@ -39,11 +51,10 @@ static size_t find_separator(const char *data, size_t at, size_t end, bool table
         if (depth > 0)
             continue;
         bool arrow = c == '-' && at + 1 < end && data[at + 1] == '>';
-        bool word =
-            at > 0 && data[at - 1] == ' ' && end - at > 3 && strncasecmp(data + at, "is ", 3) == 0;
-        if (!(strchr("=~:", c) || arrow || word || (table && c == '|')))
+        size_t word = at > 0 && data[at - 1] == ' ' ? equals_word(data + at, end - at) : 0;
+        if (!(strchr("=~:", c) || arrow || word > 0 || (table && c == '|')))
             continue;
-        *next = at + (arrow ? 2 : word ? 3 : 1);
+        *next = at + (arrow ? 2 : word > 0 ? word : 1);
         while (*next < end && strchr("=~:", data[*next]))
             *next += 1;
         return at;
@@ -101,7 +112,11 @@ static bool find_name(const struct text *text, size_t from, size_t to, struct en
         return false;
     out->element = true;
     out->ask = att_answer_find_ask(text->sheet, text->data + from, name);
-    return out->ask != SIZE_MAX;
+    if (out->ask == SIZE_MAX)
+        return false;
+    const att_matrix *value = text->sheet->asks[out->ask]->value;
+    bool joined = isdigit((unsigned char)text->data[from + name]);
+    return !joined || value->rows * value->cols > 1; /* x1 is not x, if that is a number */
 }
 
 static bool find_entry(const struct text *text, size_t at, size_t end, struct entry *out)
@@ -123,6 +138,63 @@ static bool find_entry(const struct text *text, size_t at, size_t end, struct en
         return out->ask != SIZE_MAX;
     }
     return false;
+}
+
+/* The length of a name with an index, "y2", "w[1, 2]", "a.weights", that a "=" follows; or 0. */
+static size_t assigned_name(const char *data, size_t at, size_t end)
+{
+    size_t from = at;
+    if (at >= end || !(isalpha((unsigned char)data[at]) || (unsigned char)data[at] > 127))
+        return 0;
+    while (at < end && (isalnum((unsigned char)data[at]) || (unsigned char)data[at] > 127 ||
+                        data[at] == '_' || data[at] == '.'))
+        at++;
+    if (at < end && strchr("[({", data[at]))
+        while (at < end && !strchr("])}", data[at++]))
+            continue;
+    size_t length = at - from;
+    while (at < end && data[at] == ' ')
+        at++;
+    return at < end && strchr("=~", data[at]) ? length : 0;
+}
+
+/* Whether an assignment begins at `at`, behind another on the same line: "mu = 3, var = 3.5". A
+ * comma, a semicolon or "and" stands before it. Behind a blank alone, "0.5 g = …" could be a
+ * product: there the name must be that of the line's first with another index, "y1 = 1 y2 = 2". */
+static bool begins_statement(const char *data, size_t start, size_t at, size_t end)
+{
+    size_t name = assigned_name(data, at, end), before = at;
+    if (name == 0 || !strchr(" ,;", data[at - 1]))
+        return false;
+    while (before > start && data[before - 1] == ' ')
+        before--;
+    bool joined = before > start + 4 && strncasecmp(data + before - 4, " and", 4) == 0;
+    if (joined || (before > start && strchr(",;", data[before - 1])))
+        return true;
+    size_t letters = 0;
+    while (letters < name && !isdigit((unsigned char)data[at + letters]))
+        letters++;
+    return letters > 0 && letters < name && end - start > letters &&
+           memcmp(data + start, data + at, letters) == 0 &&
+           isdigit((unsigned char)data[start + letters]);
+}
+
+/* Where the statement that begins at `at` ends: at the end of its line, or before another one. */
+static size_t statement_end(const struct text *text, size_t at)
+{
+    size_t end = line_end(text, at), next;
+    bool table;
+    size_t start = skip_ordinal(text->data, skip_marks(text->data, at, end, &table), end);
+    size_t first = find_separator(text->data, start, end, false, &next);
+    int depth = 0;
+    for (size_t i = next; !table && first < end && i < end; i++) {
+        char c = text->data[i];
+        depth += c == '[' || c == '(' || c == '{';
+        depth -= (c == ']' || c == ')' || c == '}') && depth > 0;
+        if (depth == 0 && i > next && begins_statement(text->data, start, i, end))
+            return i - 1;
+    }
+    return end;
 }
 
 /* Whether a line has numbers and what stands between them, but no words. */
@@ -178,6 +250,8 @@ static size_t value_end(const struct text *text, size_t value, size_t end)
 {
     enum { MAX_LINES = 4096 };
     bool open_value = is_blank(text, value, end);
+    if (end < text->length && text->data[end] != '\n') /* another statement is on the line */
+        return end;
     for (int lines = 0; end < text->length && lines < MAX_LINES; lines++) {
         size_t next = end + 1, stop = line_end(text, next);
         struct entry other;
@@ -273,18 +347,17 @@ static bool read_chain(const struct text *text, size_t at, size_t end, int64_t e
                        att_numbers *numbers, const char **problem)
 {
     enum { MAX_PIECES = 64 };
-    size_t begin[MAX_PIECES], count = 0, next;
+    size_t begin[MAX_PIECES], stop[MAX_PIECES], count = 0, next;
     const char *first = NULL;
     for (size_t from = at; from <= end && count < MAX_PIECES; from = next) {
         size_t to = find_separator(text->data, from, end, false, &next);
-        begin[count++] = from;
+        begin[count] = from;
+        stop[count++] = to;
         if (to >= end)
             break;
     }
     for (size_t i = count; i-- > 0;) {
-        size_t to = i + 1 < count ? begin[i + 1] : end;
-        while (i + 1 < count && to > begin[i] && strchr("=~:->is ", text->data[to - 1]))
-            to--;
+        size_t to = stop[i];
         if (is_blank(text, begin[i], to))
             continue;
         if (att_answer_numbers(numbers, &text->out->arena, text->data + begin[i], to - begin[i],
@@ -349,43 +422,83 @@ static att_status read_variant(const struct text *text, size_t at, size_t end, b
     return text->out->variant ? ATT_OK : att_fail_memory(text->err);
 }
 
-/* A misspelled name: "a.wieghts = …". Only for an ask without an answer of its own. */
+/* Adds a sentence to the note about the hand-in; after a few the rest is left out. */
+static att_status add_note(const struct text *text, int line, const char *name, const char *read_as)
+{
+    enum { MAX_NOTED = 4 };
+    att_student_answers *out = text->out;
+    const char *before = out->note ? out->note : "";
+    const char *comma = out->note ? "; " : "";
+    if (++out->note_count > MAX_NOTED)
+        return ATT_OK;
+    out->note = read_as ? att_arena_printf(&out->arena, "%s%sline %d: '%s' was read as %s", before,
+                                           comma, line, name, read_as)
+                        : att_arena_printf(&out->arena, "%s%sline %d: '%s' is not asked for",
+                                           before, comma, line, name);
+    return out->note ? ATT_OK : att_fail_memory(text->err);
+}
+
+/* The ask without an answer of its own that a name is near to, or has words of. SIZE_MAX: none. */
+static size_t find_near(const struct text *text, const char *name)
+{
+    enum { MAX_ASKS = 256, MIN_NAME = 4 };
+    const char *names[MAX_ASKS] = { NULL };
+    size_t count = att_min_size(text->sheet->ask_count, MAX_ASKS);
+    for (size_t i = 0; i < count; i++)
+        names[i] = text->sheet->asks[i]->name;
+    const char *near = strlen(name) < MIN_NAME ? NULL : att_suggest(name, names, count);
+    size_t ask = att_answer_find_words(text->sheet, name, strlen(name));
+    for (size_t i = 0; near && i < count; i++)
+        if (names[i] == near)
+            ask = i;
+    bool missing = ask < count && text->out->items[ask].state == ATT_ANSWER_MISSING;
+    return missing ? ask : SIZE_MAX;
+}
+
+/* Whether the value is that of an answer, and the name one that people give to values. */
+static bool is_unknown_answer(const struct text *text, const char *name, size_t value, size_t end)
+{
+    enum { MAX_SYMBOL = 24 };
+    att_numbers numbers;
+    const char *problem;
+    size_t length = strlen(name);
+    bool plain = length > 0 && length <= MAX_SYMBOL && !strchr(name, ' ') &&
+                 !isdigit((unsigned char)name[0]) && value > 0 && text->data[value - 1] == '=';
+    return plain && read_chain(text, value, end, 0, &numbers, &problem);
+}
+
+/* A line whose name is only near: a misspelled one, "a.wieghts = …", or words of a description,
+ * "head 1 weights: …". Only for an ask without an answer of its own. A name that is like none is
+ * noted, so that nobody believes it was graded. */
 static att_status read_misspelled(const struct text *text, size_t at, size_t end, int line)
 {
-    enum { MAX_ASKS = 256, MAX_NAME = 60 };
-    const char *names[MAX_ASKS] = { NULL };
+    enum { MAX_NAME = 60 };
     char name[MAX_NAME + 1];
     bool table;
     struct entry entry = { 0 };
-    size_t count = att_min_size(text->sheet->ask_count, MAX_ASKS);
     size_t from = skip_ordinal(text->data, skip_marks(text->data, at, end, &table), end);
     size_t to = find_separator(text->data, from, end, table, &entry.value);
+    bool separated = to < end;
     while (to > from && text->data[to - 1] == ' ')
         to--;
-    if (to >= end || to - from > MAX_NAME || to - from < 4)
+    if (!separated || to - from > MAX_NAME || to == from)
         return ATT_OK;
     memcpy(name, text->data + from, to - from);
     name[to - from] = '\0';
-    for (size_t i = 0; i < count; i++)
-        names[i] = text->sheet->asks[i]->name;
-    const char *near = att_suggest(name, names, count);
-    for (size_t i = 0; near && i < count; i++)
-        if (names[i] == near && text->out->items[i].state == ATT_ANSWER_MISSING) {
-            text->out->note = att_arena_printf(&text->out->arena, "line %d: '%s' was read as %s",
-                                               line, name, near);
-            if (!text->out->note)
-                return att_fail_memory(text->err);
-            entry.ask = i;
-            return read_entry(text, &entry, value_end(text, entry.value, end), line);
-        }
-    return ATT_OK;
+    entry.ask = find_near(text, name);
+    size_t stop = value_end(text, entry.value, end);
+    if (entry.ask == SIZE_MAX)
+        return is_unknown_answer(text, name, entry.value, stop) ? add_note(text, line, name, NULL)
+                                                                : ATT_OK;
+    ATT_TRY(add_note(text, line, name, text->sheet->asks[entry.ask]->name));
+    return read_entry(text, &entry, stop, line);
 }
 
 /* Reads every line; `misspelled`: the ones with names that are only near. */
 static att_status read_lines(const struct text *text, int line, bool misspelled)
 {
     for (size_t at = 0; at < text->length;) {
-        size_t end = line_end(text, at);
+        size_t end = statement_end(text, at);
         struct entry entry;
         bool variant = false;
         size_t stop = end;

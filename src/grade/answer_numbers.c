@@ -24,6 +24,7 @@ struct reader {
     int64_t in_row; /* numbers of the current row */
     int depth;      /* of open brackets */
     bool turned;    /* a transpose behind the brackets */
+    bool lines;     /* rows on lines of their own, or in brackets of their own */
     bool out_of_memory;
     const char *problem;
 };
@@ -303,8 +304,10 @@ static bool read_bracket(struct reader *reader, char c)
     if (strchr("[({", c)) {
         if (++reader->depth > MAX_DEPTH)
             return fail(reader, "brackets are nested too deep", 0);
-        if (reader->in_row > 0)
+        if (reader->in_row > 0) {
             end_row(reader);
+            reader->lines = true;
+        }
         reader->at++;
         return true;
     }
@@ -364,6 +367,7 @@ static bool read_next(struct reader *reader)
         return true;
     }
     if (c == ';' || c == '\n') {
+        reader->lines = reader->lines || (c == '\n' && reader->count > 0);
         end_row(reader);
         reader->at++;
         return true;
@@ -399,6 +403,8 @@ static void shape(const struct reader *reader, att_numbers *out)
         for (int64_t i = 0; i < count; i++)
             out->flat = out->flat || reader->row[i] != i / (count / rows);
     }
+    if (reader->decimal_comma && !reader->lines && rows == count)
+        out->flat = true; /* 0,26; 0,74: the semicolon stands between the numbers of a list */
     if (!out->flat) {
         out->rows = rows;
         out->cols = count / rows;

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct sign {
     uint32_t code;
@@ -102,6 +103,17 @@ static att_status put_fraction(att_string *out, const char *text, size_t length,
     return att_string_append(out, text + bottom, bottom_length);
 }
 
+/* \alpha, \Sigma */
+static bool is_greek(const char *word, size_t length)
+{
+    for (uint32_t code = 0x3B1; code <= 0x3C9; code++) {
+        const char *name = att_answer_greek_name(code);
+        if (strlen(name) == length && strncasecmp(name, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* A command of LaTeX; *at is behind the backslash. */
 static att_status put_command(att_string *out, const char *text, size_t length, size_t *at)
 {
@@ -131,6 +143,8 @@ static att_status put_command(att_string *out, const char *text, size_t length, 
     for (size_t i = 0; i < ATT_COUNT(commands); i++)
         if (strlen(commands[i].word) == word && memcmp(commands[i].word, text + from, word) == 0)
             return att_string_puts(out, commands[i].plain);
+    if (is_greek(text + from, word))
+        return att_string_append(out, text + from, word);
     return att_string_append(out, " ", 1);
 }
 

@@ -1,116 +1,13 @@
-/* Finds the answers in a text: lines such as `a.weights = [0.26 0.33 0.41]`, with the name of what
- * is asked for, its number or its description, and the numbers behind it or on the lines below. */
+/* The answers of a student: setting one, or an element of one, and reading a file of any kind. */
 #define _GNU_SOURCE /* memmem() */
 #include "grade/answers.h"
 
-#include "base/minmax.h"
 #include "base/string.h"
 #include "tensor/bundle.h"
-#include "text/utf8.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
-
-/* ---- Names */
-
-/* The next letter or digit of a name as compared, or -1 at its end. */
-static int next_letter(const char *text, size_t length, size_t *at)
-{
-    while (*at < length) {
-        unsigned char c = (unsigned char)text[(*at)++];
-        if (isalnum(c) || c > 127)
-            return tolower(c);
-    }
-    return -1;
-}
-
-bool att_answer_same_name(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-    size_t i = 0, j = 0;
-    for (;;) {
-        int x = next_letter(a, a_length, &i), y = next_letter(b, b_length, &j);
-        if (x != y)
-            return false;
-        if (x < 0)
-            return i > 0 && j > 0;
-    }
-}
-
-/* "1", "q1", "Question 1", "step 1": the number of an ask; 0: none. */
-size_t att_answer_ask_number(const char *text, size_t length)
-{
-    static const char *const words[] = { "q",    "question", "step",   "answer", "ans", "nr",
-                                         "task", "exercise", "number", "part",   "no",  "ex" };
-    size_t at = 0;
-    while (at < length && !isalnum((unsigned char)text[at]))
-        at++;
-    for (size_t i = 0; i < ATT_COUNT(words); i++) {
-        size_t word = strlen(words[i]);
-        if (length - at > word && strncasecmp(text + at, words[i], word) == 0 &&
-            !isalpha((unsigned char)text[at + word])) {
-            at += word;
-            break;
-        }
-    }
-    while (at < length && strchr(" .#(", text[at]))
-        at++;
-    size_t number = 0, digits = 0;
-    for (; at < length && isdigit((unsigned char)text[at]) && digits < 4; at++, digits++)
-        number = 10 * number + (size_t)(text[at] - '0');
-    while (at < length && strchr(" .):", text[at]))
-        at++;
-    return at == length ? number : 0;
-}
-
-/* The name of a part alone, if one ask has it: "weights" for a.weights. */
-static bool is_part(const att_ask *ask, const char *text, size_t length)
-{
-    return ask->part && ask->head == 0 && ask->formula->kind == ATT_EXPR_FIELD &&
-           att_answer_same_name(ask->part, strlen(ask->part), text, length);
-}
-
-/* Skips "a", "an" and "the". */
-static void skip_article(const char **text, size_t *length)
-{
-    static const char *const articles[] = { "the ", "a ", "an " };
-    for (size_t i = 0; i < ATT_COUNT(articles); i++) {
-        size_t word = strlen(articles[i]);
-        if (*length > word && strncasecmp(*text, articles[i], word) == 0) {
-            *text += word;
-            *length -= word;
-            return;
-        }
-    }
-}
-
-static bool is_description(const att_ask *ask, const char *text, size_t length)
-{
-    const char *description = ask->description;
-    size_t size = strlen(description);
-    skip_article(&description, &size);
-    skip_article(&text, &length);
-    return att_answer_same_name(description, size, text, length);
-}
-
-/* The ask that a name means: by its name, its part, its description, its number. SIZE_MAX: none. */
-size_t att_answer_find_ask(const att_sheet *sheet, const char *text, size_t length)
-{
-    size_t found = SIZE_MAX, times = 0;
-    for (size_t i = 0; i < sheet->ask_count; i++)
-        if (att_answer_same_name(sheet->asks[i]->name, strlen(sheet->asks[i]->name), text, length))
-            return i;
-    for (size_t i = 0; i < sheet->ask_count; i++)
-        if (is_part(sheet->asks[i], text, length) || is_description(sheet->asks[i], text, length)) {
-            found = i;
-            times++;
-        }
-    if (times == 1)
-        return found;
-    size_t number = att_answer_ask_number(text, length);
-    return number >= 1 && number <= sheet->ask_count ? number - 1 : SIZE_MAX;
-}
 
 /* ---- Setting answers */
 
@@ -148,47 +45,6 @@ void att_answer_set_problem(att_student_answers *out, size_t index, const char *
         *answer = (att_student_answer){
             .state = ATT_ANSWER_UNREADABLE, .problem = problem, .line = line, .cell = cell
         };
-}
-
-/* ---- Elements: a.weights[1, 2] = 0.33, w_12 = 0.33 */
-
-/* Splits "w[1, 2]", "w(1,2)", "w_{12}" and "w_12" into the name and the indices, from 1. */
-bool att_answer_split_index(const char *text, size_t length, size_t *name, int64_t index[2])
-{
-    int64_t numbers[3] = { 0 };
-    int count = 0;
-    size_t end = length;
-    while (end > 0 && strchr(" ])}", text[end - 1]))
-        end--;
-    size_t from = end;
-    while (from > 0 && (isdigit((unsigned char)text[from - 1]) || strchr(" ,", text[from - 1])))
-        from--;
-    size_t open = from;
-    while (open > 0 && strchr("[({_ ", text[open - 1]))
-        open--;
-    if (open == from || open == 0)
-        return false;
-    bool separated = false;
-    for (size_t i = from; i < end && count < 3;) {
-        if (!isdigit((unsigned char)text[i])) {
-            separated = true;
-            i++;
-            continue;
-        }
-        size_t digits = 0;
-        for (; i < end && isdigit((unsigned char)text[i]) && digits < 6; i++, digits++)
-            numbers[count] = 10 * numbers[count] + (text[i] - '0');
-        count++;
-    }
-    if (count == 1 && !separated && numbers[0] >= 11 && numbers[0] <= 99 && end - from == 2) {
-        numbers[1] = numbers[0] % 10;
-        numbers[0] /= 10;
-        count = 2;
-    }
-    *name = open;
-    index[0] = numbers[0];
-    index[1] = count == 2 ? numbers[1] : -1;
-    return count == 1 || count == 2;
 }
 
 /* Sets one element; the others stay blank until they are set. */

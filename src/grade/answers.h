@@ -42,7 +42,8 @@ typedef struct att_student_answers {
     att_student_answer *items; /* [count], one per ask */
     size_t count;
     const char *variant; /* that the file states, or NULL */
-    const char *note;    /* a name that was read as another one, or NULL */
+    const char *note;    /* names that were read as other ones, or as none; or NULL */
+    int note_count;
 } att_student_answers;
 
 /* Reads the answers to the asks of `sheet`; `name` is the file in errors. A line that cannot be
@@ -78,11 +79,18 @@ att_status att_student_answers_set(att_student_answers *out, const att_sheet *sh
 /* The ask that a name means: its name, its part, its description, its number. SIZE_MAX: none. */
 size_t att_answer_find_ask(const att_sheet *sheet, const char *text, size_t length);
 
+/* The ask whose description has these words, in any order: "head 1 weights" for "the weights of
+ * head 1". SIZE_MAX: none, or several. */
+size_t att_answer_find_words(const att_sheet *sheet, const char *text, size_t length);
+
+/* "mu" for μ and Μ; NULL for another character. */
+const char *att_answer_greek_name(uint32_t code);
+
 /* "1", "q1", "Question 1", "step 1": the number of an ask; 0: none. */
 size_t att_answer_ask_number(const char *text, size_t length);
 
-/* Splits "w[1, 2]", "w(1,2)", "w_{12}" and "w_12" into the name and the indices, from 1; the second
- * is -1 if there is one. */
+/* Splits "w[1, 2]", "w(1,2)", "w_{12}", "w_12" and "w12" into the name and the indices, from 1; the
+ * second is -1 if there is one. */
 bool att_answer_split_index(const char *text, size_t length, size_t *name, int64_t index[2]);
 
 /* States why the answer cannot be read, unless there is one that can. */

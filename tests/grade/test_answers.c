@@ -78,7 +78,17 @@ static const struct {
     { "r = 1, 2, 3.", { 1, 2, 3 } },
     { "r[1] = 1\nr[2] = 2\nr[3] = 3", { 1, 2, 3 } },
     { "r_1 = 1\nr_2 = 2\nr_{3} = 3", { 1, 2, 3 } },
-    { "r₁ = 1\nr(2) = 2\nr[3] = 3", { 0, 0, 0 } },
+    { "r₁ = 1\nr(2) = 2\nr[3] = 3", { 1, 2, 3 } },
+    { "r1 = 1, r2 = 2, r3 = 3", { 1, 2, 3 } },
+    { "r1=1 r2=2 r3=3", { 1, 2, 3 } },
+    { "r_1 = 1 and r_2 = 2 and r_3 = 3", { 1, 2, 3 } },
+    { "x = 7; r = 1 2 3; s = 9", { 1, 2, 3 } },
+    { "r = [1 2 3], std = 1.87", { 1, 2, 3 } },
+    { "r = 0.5 x + 0.5 r = 1 2 3", { 1, 2, 3 } },
+    { "the row = softmax([4 5 6]) which gives [1 2 3].", { 1, 2, 3 } },
+    { "The row equals 1, 2, 3", { 1, 2, 3 } },
+    { "r² = 1 2 3", { 0, 0, 0 } },
+    { "σ² = 1 2 3\n(σ)² = 1 2 3", { 0, 0, 0 } },
     { "r = \\begin{bmatrix} 1 & 2 & 3 \\end{bmatrix}", { 1, 2, 3 } },
     { "r = \\begin{pmatrix} 1 \\\\ 2 \\\\ 3 \\end{pmatrix}", { 1, 2, 3 } },
     { "r:\n\n| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n", { 1, 2, 3 } },
@@ -103,6 +113,68 @@ static void numbers_are_read_as_people_write_them(void **state)
         for (int j = 0; expected && j < 3; j++)
             if (fabs(answer->numbers.values[j] - rows[i].values[j]) > 1e-12)
                 fail_msg("%s: number %d is %g", rows[i].text, j + 1, answer->numbers.values[j]);
+        att_student_answers_free(&answers);
+        att_sheet_free(sheet);
+    }
+}
+
+/* Names and words of a sheet about gates and heads: which answers are found, and what is noted. */
+static const char named_sheet[] = "μ = 3\nvar = 3.5\nh = [1 2]\nL = 0.7\n"
+                                  "ask μ \"the mean\"\nask var \"the variance\"\n"
+                                  "ask h \"the new hidden state\"\nask L \"the loss (mean)\"\n";
+
+static const struct {
+    const char *text;
+    const char *read; /* a letter for each ask: r read, - not */
+    const char *note;
+} named[] = {
+    { "mu = 3", "r---", NULL },
+    { "μ = 3", "r---", NULL },
+    { "$\\mu$ = 3", "r---", NULL },
+    { "μ = 12/4 = 3, var = 3.5, std = 1.87", "rr--", "line 1: 'std' is not asked for" },
+    { "New hidden state h_t = (1; 2)", "--r-", "line 1: 'New hidden state h_t' was read as h" },
+    { "state (hidden): 1 2", "--r-", "line 1: 'state (hidden)' was read as h" },
+    { "loss = 0.7 nats", "---r", "line 1: 'loss' was read as L" },
+    { "mean: 3\nloss: 0.7", "r--r", "line 2: 'loss' was read as L" },
+    { "h1 = 1,5; h2 = 2,5", "--r-", NULL },
+    { "x1 = 3\nZ = [1 2]", "----", "line 1: 'x1' is not asked for; line 2: 'Z' is not asked for" },
+    { "L1 = 0.7", "----", "line 1: 'L1' is not asked for" },
+    { "I did not manage the rest: 7", "----", NULL },
+};
+
+static void answers_are_found_by_names_and_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ATT_COUNT(named); i++) {
+        att_sheet *sheet;
+        att_student_answers answers;
+        att_error err = { 0 };
+        assert_int_equal(
+            att_sheet_read(&sheet, named_sheet, strlen(named_sheet), "sheet.att", ".", &err),
+            ATT_OK);
+        assert_int_equal(att_student_answers_read(&answers, sheet, named[i].text,
+                                                  strlen(named[i].text), "answers", &err),
+                         ATT_OK);
+        for (size_t j = 0; j < answers.count; j++)
+            if ((answers.items[j].state == ATT_ANSWER_READ) != (named[i].read[j] == 'r'))
+                fail_msg("%s: answer %zu has state %d", named[i].text, j + 1,
+                         (int)answers.items[j].state);
+        assert_string_equal(answers.note ? answers.note : "", named[i].note ? named[i].note : "");
+        att_student_answers_free(&answers);
+        att_sheet_free(sheet);
+    }
+}
+
+/* With decimal commas the semicolon separates numbers: the answer is no column. */
+static void semicolons_between_decimal_commas_make_a_list(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "r = (0,5; 0,25; 0,125)", "r = 0.5; 0.25; 0.125" };
+    for (size_t i = 0; i < ATT_COUNT(texts); i++) {
+        att_sheet *sheet;
+        att_student_answers answers = read(&sheet, texts[i], strlen(texts[i]));
+        assert_int_equal(answers.items[ROW].state, ATT_ANSWER_READ);
+        assert_int_equal(answers.items[ROW].turned, i == 1);
         att_student_answers_free(&answers);
         att_sheet_free(sheet);
     }
@@ -299,6 +371,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_as_people_write_them),
+        cmocka_unit_test(answers_are_found_by_names_and_words),
+        cmocka_unit_test(semicolons_between_decimal_commas_make_a_list),
         cmocka_unit_test(matrices_are_read_row_by_row),
         cmocka_unit_test(what_is_no_number_is_named),
         cmocka_unit_test(the_unit_of_the_last_digit_is_known),

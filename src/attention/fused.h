@@ -195,10 +195,11 @@ void att_single_query_block(const att_fused_attention *fused, att_fused_buffers 
 
 /* ---- fused_outputs.c: weights, scores, log-sum-exp, key totals and entropy, where requested */
 
-/* Called before all units; before the tiles of a unit; after each tile; after the unit. */
+/* Called before all units; before the tiles of a unit; after each tile, which returns whether the
+ * tile visited its keys again; after the unit. */
 void att_fused_outputs_begin(const att_fused_attention *fused);
 void att_fused_outputs_head_begin(const att_fused_attention *fused, att_fused_buffers *buffers);
-void att_fused_outputs_tile(const att_fused_attention *fused, const att_sequence_head *head,
+bool att_fused_outputs_tile(const att_fused_attention *fused, const att_sequence_head *head,
                             att_query_tile *tile, att_fused_buffers *buffers);
 void att_fused_outputs_head_end(const att_fused_attention *fused, const att_sequence_head *head,
                                 att_fused_buffers *buffers);

@@ -11,6 +11,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Blocks of keys between two polls: 16 tiles of 16 queries and a width of 64 take some 3 ms, and
+ * one query tens of microseconds, beside which a look at the clock is nothing. */
+enum { BLOCKS_PER_POLL = 64 };
+
 /* Packs the queries of a tile and resets its softmax state. */
 static void start_tile(const att_fused_attention *fused, att_query_tile *tile,
                        att_fused_buffers *buffers)
@@ -134,6 +138,26 @@ static bool all_single_query(const att_fused_buffers *buffers, int64_t count)
     return true;
 }
 
+/* Visits the blocks of keys in [begin, end). ATT_MAX_TILES tiles and a long sequence take long, so
+ * the callback is polled on the way; false where the call was abandoned and the sums are
+ * incomplete. */
+static bool attention_blocks(const att_fused_attention *fused, att_fused_buffers *buffers,
+                             int64_t count, int64_t begin, int64_t end)
+{
+    int64_t start = buffers->tile[0].head.key_start, last = (end - 1 - start) / ATT_BLOCK_KEYS;
+    bool single = all_single_query(buffers, count);
+    for (int64_t block = (begin - start) / ATT_BLOCK_KEYS; block <= last; block++) {
+        (single ? att_single_query_block : attention_keys)(fused, buffers, count, block,
+                                                           block == last);
+        if (block % BLOCKS_PER_POLL == BLOCKS_PER_POLL - 1 && block < last) {
+            att_progress_poll();
+            if (att_progress_abandoned())
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Up to ATT_MAX_TILES tiles of a sequence visit the keys together. */
 static void attention_tiles(const att_fused_attention *fused, att_fused_buffers *buffers,
                             att_work_unit unit)
@@ -148,17 +172,12 @@ static void attention_tiles(const att_fused_attention *fused, att_fused_buffers 
         if (tile->active && tile->key_end > end)
             end = tile->key_end;
     }
-    int64_t start = buffers->tile[0].head.key_start;
-    bool single = all_single_query(buffers, count);
-    if (begin < end)
-        for (int64_t block = (begin - start) / ATT_BLOCK_KEYS,
-                     last = (end - 1 - start) / ATT_BLOCK_KEYS;
-             block <= last; block++)
-            (single ? att_single_query_block : attention_keys)(fused, buffers, count, block,
-                                                               block == last);
-    for (int64_t t = 0; t < count; t++) {
+    if (begin < end && !attention_blocks(fused, buffers, count, begin, end))
+        return;
+    for (int64_t t = 0; t < count && !att_progress_abandoned(); t++) {
         finish_tile(fused, &buffers->tile[t]);
-        att_fused_outputs_tile(fused, &buffers->tile[t].head, &buffers->tile[t], buffers);
+        if (att_fused_outputs_tile(fused, &buffers->tile[t].head, &buffers->tile[t], buffers))
+            att_progress_poll();
     }
 }
 

@@ -128,13 +128,13 @@ static bool log_sums(const att_fused_attention *fused, const att_query_tile *til
     return infinite;
 }
 
-void att_fused_outputs_tile(const att_fused_attention *fused, const att_sequence_head *head,
+bool att_fused_outputs_tile(const att_fused_attention *fused, const att_sequence_head *head,
                             att_query_tile *tile, att_fused_buffers *buffers)
 {
     const att_attention_outputs *out = fused->out;
     bool again = out->scores || out->weights || out->entropy || out->key_totals;
     if (!again && !out->log_sum_exp)
-        return;
+        return false;
     float log_sum_exp[ATT_TILE_LANES];
     double entropy[ATT_TILE_LANES] = { 0 };
     again |= log_sums(fused, tile, log_sum_exp);
@@ -155,4 +155,5 @@ void att_fused_outputs_tile(const att_fused_attention *fused, const att_sequence
         if (out->entropy)
             *element(out->entropy, head->b, head->h, i) = (float)entropy[q];
     }
+    return again;
 }

@@ -91,7 +91,7 @@ static att_status forward(att_reference_state *state, const att_attention_output
         return att_fail_memory(err);
     int64_t heads = p->H / p->G;
     for (int64_t b = 0; b < p->B; b++)
-        for (int64_t g = 0; g < p->G; g++) {
+        for (int64_t g = 0; g < p->G && !att_progress_abandoned(); g++) {
             att_reference_load_group(state, b, g);
             for (int64_t h = g * heads; h < (g + 1) * heads; h++)
                 forward_head(state, h, &r);

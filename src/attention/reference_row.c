@@ -5,6 +5,10 @@
 #include "attention/normalize.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "base/progress.h"
+
+/* Keys copied or projected between two polls of the callback: at most some milliseconds. */
+enum { KEYS_PER_POLL = 256 };
 
 double *att_arena_alloc_doubles(att_arena *arena, int64_t a, int64_t b)
 {
@@ -76,11 +80,13 @@ void att_reference_load_group(att_reference_state *state, int64_t b, int64_t g)
     const att_problem *p = state->problem;
     state->b = b;
     state->g = g;
-    for (int64_t j = 0; j < p->S; j++) {
+    for (int64_t j = 0; j < p->S && !att_progress_abandoned(); j++) {
         att_row_get(state->score_vars.k + j * p->Kk, p->in->key,
                     att_element_offset(p->in->key, b, j, g, 0));
         att_row_get(state->values + j * p->M, p->in->value,
                     att_element_offset(p->in->value, b, j, g, 0));
+        if (j % KEYS_PER_POLL == KEYS_PER_POLL - 1)
+            att_progress_poll();
     }
 }
 
@@ -106,8 +112,11 @@ void att_reference_load_head(att_reference_state *state, int64_t h)
     get_parameter(state->score_vars.u, p->in->score_u, h);
     get_parameter(state->score_vars.b, p->in->score_b, h);
     get_parameter(state->score_vars.v, p->in->score_v, h);
-    for (int64_t j = 0; p->score->project_key && j < p->S; j++)
+    for (int64_t j = 0; p->score->project_key && j < p->S && !att_progress_abandoned(); j++) {
         p->score->project_key(p, &state->score_vars, j);
+        if (j % KEYS_PER_POLL == KEYS_PER_POLL - 1)
+            att_progress_poll();
+    }
 }
 
 att_qk_pair att_reference_qk_pair(const att_reference_state *state, int64_t n)

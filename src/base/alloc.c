@@ -5,6 +5,7 @@
 #include "attend.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, ZEROED_PIECE = 4 << 20 };
 
 static atomic_size_t calls;
 static atomic_size_t live;
@@ -99,9 +100,23 @@ void *att_alloc(size_t count, size_t size)
 void *att_alloc_zero(size_t count, size_t size)
 {
     void *block = att_alloc(count, size);
-    if (block)
-        memset(block, 0, count * size);
-    return block;
+    if (block && att_memory_zero(block, count * size))
+        return block;
+    att_free(block);
+    return NULL;
+}
+
+bool att_memory_zero(void *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += ZEROED_PIECE) {
+        memset((char *)memory + at, 0, att_min_size(bytes - at, ZEROED_PIECE));
+        if (bytes - at <= ZEROED_PIECE)
+            return true;
+        att_progress_poll();
+        if (att_progress_abandoned())
+            return false;
+    }
+    return true;
 }
 
 void *att_realloc(void *block, size_t used, size_t count, size_t size)

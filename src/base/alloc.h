@@ -11,8 +11,13 @@
  * 0 bytes returns a valid block. Release with att_free(). */
 void *att_alloc(size_t count, size_t size);
 
-/* The same, filled with zero bytes. */
+/* The same, filled with zero bytes; also NULL where the call was cancelled meanwhile (progress.h),
+ * which att_progress_end() tells apart. */
 void *att_alloc_zero(size_t count, size_t size);
+
+/* Fills memory with zero bytes. New memory of gigabytes takes seconds, so the progress callback is
+ * polled on the way; false where the work was abandoned and the rest is as it was. */
+bool att_memory_zero(void *memory, size_t bytes);
 
 /* Resizes a block, which may be NULL, keeping its first `used` bytes; returns NULL on failure, and
  * the old block stays valid. */

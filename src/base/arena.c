@@ -56,8 +56,7 @@ void *att_arena_alloc(att_arena *arena, size_t count, size_t size)
     void *taken = block->bytes + block->used;
     block->used += bytes;
     arena->allocated += count * size;
-    memset(taken, 0, bytes);
-    return taken;
+    return att_memory_zero(taken, bytes) ? taken : NULL;
 }
 
 bool att_arena_array_grow(att_arena *arena, void **items, size_t *capacity, size_t count,

@@ -121,9 +121,12 @@ att_status att_progress_check(att_error *err)
                     thread.outermost->progress.phase);
 }
 
+/* Memory that is being prepared when the call is cancelled is refused like memory that is lacking
+ * (att_alloc_zero), so a cancelled call that lacks memory was cancelled. */
 att_status att_progress_end(att_progress_scope *scope, att_status status, att_error *err)
 {
-    if (status == ATT_OK && !scope->outer)
+    bool refused = status == ATT_NO_MEMORY && att_progress_cancelled();
+    if ((status == ATT_OK && !scope->outer) || refused)
         status = att_progress_check(err);
     thread.current = scope->outer;
     if (!thread.current)

@@ -4,10 +4,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/progress.h"
 
 #include <string.h>
 
-enum { FIRST_CAPACITY = 64, MAX_CAPACITY = 1 << 30 };
+enum { FIRST_CAPACITY = 64, MAX_CAPACITY = 1 << 30, STRINGS_PER_POLL = 4096 };
 
 /* The slot that holds the string, or the free slot where it belongs. */
 static uint32_t *slot_of(const att_string_set *set, const char *text, size_t length)
@@ -37,8 +38,11 @@ static att_status grow(att_string_set *set)
     set->slots = slots;
     set->items = items;
     set->capacity = capacity;
-    for (size_t i = 0; i < set->count; i++)
+    for (size_t i = 0; i < set->count; i++) {
         *slot_of(set, items[i].text, items[i].length) = (uint32_t)i + 1;
+        if (i % STRINGS_PER_POLL == STRINGS_PER_POLL - 1)
+            att_progress_poll();
+    }
     return ATT_OK;
 }
 

@@ -150,7 +150,7 @@ static att_status encode_prompt(att_ids *ids, const att_model *model, const char
     totals->prompt_tokens = (int64_t)ids->count;
     for (size_t i = 0; i < ids->count; i++)
         totals->unknown_tokens += ids->items[i] == ATT_ID_UNK;
-    return ATT_OK;
+    return att_progress_check(err);
 }
 
 /* ---- searches */
@@ -197,10 +197,8 @@ static att_status complete(token_stream *t, const att_model *model, const att_id
     t->skip_tokens = (int64_t)ids->count - 1;
     t->strip_leading_space = att_vocab_prepends_bos(t->vocab) && ids->count == 1;
     const att_decoding_options decoding = completion_options(options, t->vocab, t->skip_tokens);
-    att_progress_scope scope;
-    att_progress_begin(&scope, "completing", decoding.max_output_length);
-    att_status status = run_search(t, model, &decoding, ids, err);
-    return att_progress_end(&scope, status, err);
+    att_progress_set_total(decoding.max_output_length);
+    return run_search(t, model, &decoding, ids, err);
 }
 
 att_status att_model_complete(att_completion *out, const att_model *model, const char *prompt,
@@ -223,11 +221,14 @@ att_status att_model_complete(att_completion *out, const att_model *model, const
                        .context = context,
                        .whole_characters = true,
                        .totals = &counts };
+    att_progress_scope scope;
+    att_progress_begin(&scope, "completing", 0);
     att_status status = encode_prompt(&ids, model, prompt, length, &counts, err);
     if (status == ATT_OK && ids.count == 0)
         status = add_start_token(&ids, model->target_vocab, err);
     if (status == ATT_OK && resolved.max_new_tokens > 0)
         status = complete(&t, model, &ids, &resolved, err);
+    status = att_progress_end(&scope, status, err);
     att_string_free(&t.pending_bytes);
     att_ids_free(&ids);
     counts.perplexity = counts.tokens > 0 ? att_exp(-counts.score / (double)counts.tokens) : NAN;
@@ -242,10 +243,8 @@ static att_status score(token_stream *t, const att_model *model, const att_ids *
                                           .ensemble = options->ensemble,
                                           .ensemble_count = options->ensemble_count,
                                           .max_output_length = (int64_t)ids->count - 1 };
-    att_progress_scope scope;
-    att_progress_begin(&scope, "scoring", forced.max_output_length);
-    att_status status = run_search(t, model, &forced, ids, err);
-    return att_progress_end(&scope, status, err);
+    att_progress_set_total(forced.max_output_length);
+    return run_search(t, model, &forced, ids, err);
 }
 
 att_status att_model_score_text(att_completion *out, const att_model *model, const char *text,
@@ -261,9 +260,12 @@ att_status att_model_score_text(att_completion *out, const att_model *model, con
     token_stream t = {
         .vocab = model->target_vocab, .on_token = on_token, .context = context, .totals = &counts
     };
+    att_progress_scope scope;
+    att_progress_begin(&scope, "scoring", 0);
     att_status status = encode_prompt(&ids, model, text, length, &counts, err);
     if (status == ATT_OK && ids.count > 1)
         status = score(&t, model, &ids, &resolved, err);
+    status = att_progress_end(&scope, status, err);
     att_ids_free(&ids);
     counts.perplexity = counts.tokens > 0 ? att_exp(-counts.score / (double)counts.tokens) : NAN;
     (void)ATT_RESULT_COPY(att_completion, out, &counts, NULL);

@@ -51,6 +51,8 @@ static att_status read_forced_targets(generation *g, att_error *err)
         att_request *request = &g->requests.items[i];
         status = encode_forced(&request->forced_target, g, &state, forced[request->index], err);
         status = att_error_at_line(status, request->index, err);
+        if (status == ATT_OK && i % ATT_LINES_PER_POLL == ATT_LINES_PER_POLL - 1)
+            status = att_progress_check(err);
     }
     att_tokenizer_state_free(&state);
     return status;
@@ -72,6 +74,8 @@ static att_status read_copy_ids(generation *g, att_error *err)
         if (status == ATT_OK)
             status = att_extended_vocab_target(&vocab, q->forced_target.items,
                                                q->forced_target.count, target, strlen(target), err);
+        if (status == ATT_OK && i % ATT_LINES_PER_POLL == ATT_LINES_PER_POLL - 1)
+            status = att_progress_check(err);
     }
     att_extended_vocab_free(&vocab);
     return status;

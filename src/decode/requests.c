@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "text/words.h"
 
 #include <stdlib.h>
@@ -104,6 +105,8 @@ att_status att_requests_tokenize(att_requests *out, const att_vocab *vocab,
         out->items[i].index = i;
         out->items[i].line = lines[i];
         status = tokenize_request(&out->items[i], vocab, &state, limit, err);
+        if (status == ATT_OK && i % ATT_LINES_PER_POLL == ATT_LINES_PER_POLL - 1)
+            status = att_progress_check(err);
         status = att_error_at_line(status, i, err);
     }
     att_tokenizer_state_free(&state);

@@ -4,6 +4,9 @@
 
 #include "model/model.h"
 
+/* Lines tokenized between two polls of the progress callback. */
+enum { ATT_LINES_PER_POLL = 16 };
+
 typedef struct att_request {
     size_t index; /* of the line */
     const char *line;

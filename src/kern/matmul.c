@@ -13,6 +13,8 @@ enum {
     ROWS_IN_BLOCK = 168,     /* with a depth of 256, A takes 172 kB of the second-level cache */
     MAX_ROWS_TRANSPOSED = 3, /* up to this many rows, B^T is transposed in registers */
     MAX_ROWS_UNPACKED = 256, /* up to this many rows, B is used in place if its layout allows */
+    MAX_COLUMNS_IN_BLOCK = 1 << 14, /* so that a call can be cancelled soon: a kernel call of 168
+                                       rows and a depth of 256 takes some 20 ms */
     JOBS_PER_THREAD = 4,
     SMALL_WORK = 1 << 18, /* multiply-adds that one thread does before a second one has started */
 };
@@ -92,9 +94,10 @@ static void run_depth(const att_matmul_call *p, att_matmul_block block, const fl
         block.is_last = k + block.depth == p->depth;
         att_kernels_get()->matmul(&block);
         k += block.depth;
-        if (k < p->depth) /* small products need no poll */
-            att_progress_poll();
-    } while (k < p->depth);
+        if (k == p->depth) /* small products need no poll */
+            return;
+        att_progress_poll();
+    } while (!att_progress_abandoned());
 }
 
 /* The same for a transposed B and few rows. */
@@ -188,6 +191,10 @@ static void run_plan(plan cut)
         size_t wanted = att_ceil_div(threads * JOBS_PER_THREAD, jobs);
         size_t panels = att_ceil_div(att_ceil_div(p->columns, wanted), ATT_PANEL_COLUMNS);
         cut.columns_in_block = att_ceil_div(panels, 4) * 4 * ATT_PANEL_COLUMNS;
+        cut.column_blocks = att_ceil_div(p->columns, cut.columns_in_block);
+    }
+    if (cut.columns_in_block > MAX_COLUMNS_IN_BLOCK) {
+        cut.columns_in_block = MAX_COLUMNS_IN_BLOCK;
         cut.column_blocks = att_ceil_div(p->columns, cut.columns_in_block);
     }
     jobs *= cut.column_blocks;

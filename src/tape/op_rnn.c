@@ -159,7 +159,7 @@ static void set_initial_state(const att_rnn_saved *saved, const att_node *initia
 {
     const att_packed_sequence *sequence = &saved->sequence;
     size_t n = (size_t)saved->hidden_size, states = (size_t)saved->cell->states;
-    for (int64_t r = 0; r < sequence->batch; r++) {
+    for (int64_t r = 0; r < sequence->batch; r++, att_progress_poll()) {
         const float *from =
             initial ? initial->value + (size_t)sequence->batch_row[r] * states * n : NULL;
         float *to[2] = { r < att_packed_sequence_batch_size(sequence, 0)
@@ -260,11 +260,12 @@ static bool run_all(att_tape *tape, att_node *node, const att_rnn_saved *saved)
     return att_packed_sequence_parallel_for(tape, &saved->sequence, work, run_sequences, &run);
 }
 
-/* Steps beyond a sequence's length yield zeros. */
+/* Steps beyond a sequence's length yield zeros. Writing to new memory takes long where the batch is
+ * large. */
 static void clear_unused(const att_node *node, const att_packed_sequence *sequence)
 {
     int64_t n = att_node_last_dim(node);
-    for (int64_t r = 0; r < sequence->batch; r++)
+    for (int64_t r = 0; r < sequence->batch && !att_progress_abandoned(); r++, att_progress_poll())
         memset(node->value +
                    (sequence->batch_row[r] * sequence->max_time + sequence->length[r]) * n,
                0, (size_t)((sequence->max_time - sequence->length[r]) * n) * sizeof(float));

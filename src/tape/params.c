@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/minmax.h"
+#include "base/progress.h"
 #include "base/random.h"
 #include "kern/matmul.h"
 
@@ -80,9 +81,18 @@ att_status att_params_add(att_params *params, const att_param *row, int *index, 
 
 /* ---------------------------------------------------------------- initial values */
 
+/* Values drawn between two polls of the callback: less than a millisecond. */
+enum { VALUES_PER_POLL = 1 << 14 };
+
+static void poll_at(size_t i)
+{
+    if (i % VALUES_PER_POLL == VALUES_PER_POLL - 1)
+        att_progress_poll();
+}
+
 static void fill_uniform(float *out, size_t count, double spread, uint64_t seed, uint64_t stream)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !att_progress_cancelled(); i++, poll_at(i))
         out[i] = (float)(spread * (2 * att_random_double(seed, stream, i) - 1));
 }
 
@@ -102,7 +112,7 @@ static void fill(float *out, const att_param *p, uint64_t seed)
         fill_uniform(out, p->count, (double)p->init_scale, seed, stream);
         break;
     case ATT_INIT_NORMAL:
-        for (size_t i = 0; i < p->count; i++)
+        for (size_t i = 0; i < p->count && !att_progress_cancelled(); i++, poll_at(i))
             out[i] = (float)((double)p->init_scale * att_random_normal(seed, stream, i));
         break;
     case ATT_INIT_GLOROT:
@@ -127,8 +137,10 @@ att_status att_params_alloc(att_params *params, att_error *err)
 att_status att_params_init(att_params *params, uint64_t seed, att_error *err)
 {
     ATT_TRY(att_params_alloc(params, err));
-    for (int i = 0; i < params->count; i++)
+    for (int i = 0; i < params->count; i++) {
         fill(params->value + params->items[i].offset, &params->items[i], seed);
+        ATT_TRY(att_progress_check(err));
+    }
     att_params_mark_changed(params);
     return ATT_OK;
 }

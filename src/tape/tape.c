@@ -274,7 +274,7 @@ att_node *att_tape_input(att_tape *tape, int rank, const int64_t *shape, const f
     if (values && node->count > 0)
         memcpy(node->value, values, (size_t)node->count * sizeof(float));
     else
-        memset(node->value, 0, (size_t)node->count * sizeof(float));
+        (void)att_memory_zero(node->value, (size_t)node->count * sizeof(float));
     return record(tape, node);
 }
 
@@ -451,7 +451,7 @@ float *att_node_grad(att_tape *tape, att_node *node)
     bool add = true;
     float *grad = att_node_grad_overwrite(tape, node, &add);
     if (grad && !add)
-        memset(grad, 0, (size_t)storage_node(node)->count * sizeof(float));
+        (void)att_memory_zero(grad, (size_t)storage_node(node)->count * sizeof(float));
     return grad;
 }
 

@@ -4,17 +4,28 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "text/utf8.h"
 #include "text/vocab_internal.h"
+
+/* Tokens between two polls of the progress callback. */
+enum { POLL_TOKENS = 1024 };
+
+static void poll_at(size_t token)
+{
+    if (token % POLL_TOKENS == POLL_TOKENS - 1)
+        att_progress_poll();
+}
 
 static void set_subword_offsets(att_encoding *out, const att_vocab *vocab)
 {
     size_t end = 0;
-    for (size_t i = 0; i < out->ids.count; i++) {
+    for (size_t i = 0; i < out->ids.count && !att_progress_abandoned(); i++) {
         size_t bytes;
         att_vocab_token_bytes(vocab, out->ids.items[i], &bytes);
         out->start_offsets[i] = end;
         out->end_offsets[i] = end += bytes;
+        poll_at(i);
     }
 }
 
@@ -28,9 +39,11 @@ static void set_word_offsets(att_encoding *out, const att_vocab *vocab)
     size_t bytes, i = vocab->prepend_bos, end = 0;
     if (vocab->prepend_bos)
         out->start_offsets[0] = out->end_offsets[0] = 0;
-    for (; i < out->ids.count && att_pretokenizer_next(&splitter, &token, &bytes); i++) {
+    while (i < out->ids.count && !att_progress_abandoned() &&
+           att_pretokenizer_next(&splitter, &token, &bytes)) {
         out->start_offsets[i] = (size_t)(token - out->text.data);
         out->end_offsets[i] = end = out->start_offsets[i] + bytes;
+        poll_at(i++);
     }
     for (; i < out->ids.count; i++) /* the end token, and tags */
         out->start_offsets[i] = out->end_offsets[i] = end;

@@ -50,9 +50,9 @@ static att_status encode_tokens(const att_vocab *vocab, att_tokenizer_state *sta
          n++) {
         ATT_TRY(encode_token(vocab, state, ids, token, length));
         if (n % POLL_TOKENS == 0) {
-            att_progress_poll(); /* the callers of long texts check for cancel */
-            if (att_progress_abandoned())
-                break;
+            att_progress_poll();
+            if (att_progress_abandoned() || att_progress_cancelled())
+                return ATT_CANCELLED;
         }
     }
     return ATT_OK;
@@ -78,7 +78,10 @@ static att_status encode_sequence(const att_vocab *vocab, att_tokenizer_state *s
 att_status att_vocab_encode_normalized(const att_vocab *vocab, att_tokenizer_state *state,
                                        size_t max_tokens, att_ids *ids, att_error *err)
 {
-    return encode_sequence(vocab, state, max_tokens, ids) == ATT_OK ? ATT_OK : att_fail_memory(err);
+    att_status status = encode_sequence(vocab, state, max_tokens, ids);
+    if (status == ATT_CANCELLED) /* a worker that was told to stop succeeds: nobody reads its ids */
+        return att_progress_check(err);
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
 att_status att_vocab_encode_limited(const att_vocab *vocab, att_tokenizer_state *state,

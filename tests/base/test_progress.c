@@ -1,6 +1,7 @@
 /* Callbacks come in time, not too often, and cancel. */
 #include "base/progress.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 
@@ -111,6 +112,46 @@ static void an_inner_scope_without_a_callback_reports_to_the_outer_one(void **st
     assert_int_equal(att_progress_end(&outer, ATT_OK, NULL), ATT_CANCELLED);
 }
 
+/* New memory of gigabytes takes seconds to fill. */
+static void filling_memory_polls_and_is_given_up_with_its_operation(void **state)
+{
+    (void)state;
+    enum { BYTES = 64 << 20, STOP_AT = 3 };
+    record r = { .stop_at = STOP_AT };
+    att_error err = { 0 };
+    att_progress_scope scope;
+    size_t live = att_alloc_live();
+    att_progress_set_interval(0);
+    att_callback_set(note, &r);
+    att_progress_begin_operation(&scope, "allocating");
+    assert_null(att_alloc_zero(BYTES, 1));
+    assert_int_equal(r.calls, STOP_AT);
+    assert_int_equal(att_alloc_live(), live);
+    assert_int_equal(att_progress_end(&scope, ATT_NO_MEMORY, &err), ATT_CANCELLED);
+    assert_int_equal(err.status, ATT_CANCELLED);
+    att_progress_begin(&scope, "loading", 0); /* what is no operation gets its memory */
+    r = (record){ .stop_at = 1 };
+    char *block = att_alloc_zero(BYTES, 1);
+    assert_non_null(block);
+    assert_int_equal(block[BYTES - 1], 0);
+    assert_int_equal(r.calls, 1);
+    assert_int_equal(att_progress_end(&scope, ATT_OK, &err), ATT_CANCELLED);
+    att_free(block);
+    att_callback_set(NULL, NULL);
+    att_progress_set_interval(-1);
+}
+
+static void memory_that_is_lacking_is_no_cancelled_call(void **state)
+{
+    (void)state;
+    record r = { 0 };
+    att_progress_scope scope;
+    att_callback_set(note, &r);
+    att_progress_begin_operation(&scope, "allocating");
+    assert_int_equal(att_progress_end(&scope, ATT_NO_MEMORY, NULL), ATT_NO_MEMORY);
+    att_callback_set(NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +159,8 @@ int main(void)
         cmocka_unit_test(a_poll_inside_a_step_calls_but_only_the_step_is_refused),
         cmocka_unit_test(a_call_that_is_cancelled_after_its_last_check_ends_as_cancelled),
         cmocka_unit_test(an_inner_scope_without_a_callback_reports_to_the_outer_one),
+        cmocka_unit_test(filling_memory_polls_and_is_given_up_with_its_operation),
+        cmocka_unit_test(memory_that_is_lacking_is_no_cancelled_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

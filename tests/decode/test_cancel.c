@@ -3,6 +3,8 @@
 #include "base/progress.h"
 #include "model/public_models.h"
 
+#include <stdlib.h>
+
 enum { LINES = 40, EVERY = 10, ATTEMPTS = 12 };
 
 typedef struct counter {
@@ -189,6 +191,30 @@ static void scoring_is_cancelled_between_decoder_steps(void **state)
     assert_cancelled(score, lm_transformer());
 }
 
+/* The tokens of a long text are a long loop of their own, before the first step. */
+static void a_long_text_is_cancelled_while_it_is_tokenized(void **state)
+{
+    (void)state;
+    enum { LENGTH = 1 << 20 };
+    att_model *model = lm_rnn();
+    char *text = malloc(LENGTH);
+    assert_non_null(text);
+    memset(text, 'a', LENGTH);
+    counter c = { .cancel_at = 5 };
+    att_error err = { 0 };
+    att_completion counts = ATT_INIT(att_completion);
+    att_callback_set(count_calls, &c);
+    assert_int_equal(
+        att_model_score_text(&counts, model, text, LENGTH, NULL, ignore_token, NULL, &err),
+        ATT_CANCELLED);
+    att_callback_set(NULL, NULL);
+    assert_int_equal(c.calls, 5);
+    assert_int_equal(c.total, 0); /* the search had not begun */
+    assert_int_equal(counts.tokens, 0);
+    free(text);
+    att_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +223,7 @@ int main(void)
         cmocka_unit_test(classification_is_cancelled_between_batches),
         cmocka_unit_test(completing_is_cancelled_between_decoder_steps),
         cmocka_unit_test(scoring_is_cancelled_between_decoder_steps),
+        cmocka_unit_test(a_long_text_is_cancelled_while_it_is_tokenized),
     };
     return cmocka_run_group_tests(tests, call_always, call_as_usual);
 }

@@ -148,6 +148,70 @@ static void attention_and_products_are_cancelled(void **state)
     assert_cancelled(multiply, NULL);
 }
 
+/* Few queries and many keys: one unit of work, which a thread computes alone. */
+enum { LONG = 1 << 16, NARROW = 8, BLOCK = 64 * 128 };
+
+static att_status attend_long(void *context, double *digest, att_error *err)
+{
+    bool entropy = context != NULL;
+    float *values = numbers(LONG * NARROW), result[NARROW] = { 0 }, spread = 0;
+    const int64_t one[] = { 1, 1, 1, NARROW }, all[] = { 1, LONG, 1, NARROW },
+                  number[] = { 1, 1, 1 };
+    att_tensor query = att_tensor_view(values, ATT_F32, 4, one);
+    att_tensor key = att_tensor_view(values, ATT_F32, 4, all);
+    att_tensor output = att_tensor_view(result, ATT_F32, 4, one);
+    att_tensor entropies = att_tensor_view(&spread, ATT_F32, 3, number);
+    const att_attention_inputs inputs = { .query = &query, .key = &key, .value = &key };
+    const att_attention_outputs outputs = { .output = &output,
+                                            .entropy = entropy ? &entropies : NULL };
+    att_status status = att_attention_forward(NULL, &inputs, &outputs, NULL, err);
+    *digest = status == ATT_OK ? (double)(result[3] + spread) : 0;
+    free(values);
+    return status;
+}
+
+/* Few rows and many columns. */
+static att_status multiply_wide(void *context, double *digest, att_error *err)
+{
+    (void)context;
+    float *values = numbers(LONG * NARROW), *result = numbers(LONG);
+    const int64_t row[] = { 1, NARROW }, wide[] = { NARROW, LONG }, out[] = { 1, LONG };
+    att_tensor a = att_tensor_view(values, ATT_F32, 2, row);
+    att_tensor b = att_tensor_view(values, ATT_F32, 2, wide);
+    att_tensor c = att_tensor_view(result, ATT_F32, 2, out);
+    att_status status = att_matmul(&c, &a, &b, NULL, err);
+    *digest = status == ATT_OK ? (double)result[LONG - 1] : 0;
+    free(values);
+    free(result);
+    return status;
+}
+
+/* Otherwise the time until the callback is asked would grow with the input. */
+static void assert_calls(run *call, void *context, int at_least)
+{
+    counter c = { 0 };
+    double digest;
+    att_error err;
+    att_progress_set_interval(0);
+    must(run_counting(call, context, &c, &digest, &err), &err);
+    att_progress_set_interval(-1);
+    assert_true(c.calls >= at_least);
+}
+
+static void one_unit_of_work_polls_on_the_way(void **state)
+{
+    (void)state;
+    int threads = att_threads_get(), entropy = 1;
+    att_threads_set(1);
+    assert_calls(attend_long, NULL, LONG / BLOCK);
+    assert_cancelled(attend_long, NULL);
+    assert_calls(attend_long, &entropy, LONG / BLOCK + 1);
+    assert_cancelled(attend_long, &entropy);
+    assert_calls(multiply_wide, NULL, 4);
+    assert_cancelled(multiply_wide, NULL);
+    att_threads_set(threads);
+}
+
 /* ---- worksheets, metrics */
 
 static att_status work_sheet(void *context, double *digest, att_error *err)
@@ -469,6 +533,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_and_products_are_cancelled),
+        cmocka_unit_test(one_unit_of_work_polls_on_the_way),
         cmocka_unit_test(worksheets_and_metrics_are_cancelled),
         cmocka_unit_test(loading_is_cancelled),
         cmocka_unit_test(importing_is_cancelled),

@@ -140,8 +140,11 @@ att_status att_training_meet(att_training *training, att_status status, att_erro
     introduction *all = att_alloc((size_t)group->count, sizeof *all);
     if (!all)
         return att_fail_memory(err);
-    status = att_group_agree(group, exchange_introductions(training, all, err), err);
+    status = exchange_introductions(training, all, err);
     att_free(all);
+    if (status == ATT_NO_MEMORY) /* alone: perhaps before it sent what the others wait for */
+        return status;
+    status = att_group_agree(group, status, err);
     if (status == ATT_OK)
         att_group_share_cores(group);
     return status;

@@ -29,6 +29,14 @@ attend_test(check_install ${checks}/install ${CMAKE_BINARY_DIR})
 
 # The same bits from several processes, with each MPI that is installed; `make test-long` has all models.
 attend_test(processes ${PROJECT_SOURCE_DIR}/tests/processes/run $<TARGET_FILE:attend_program> --every 20)
+# Memory that runs out in one of them. Not under the sanitizers, which replace the functions that fail here.
+if(NOT ATTEND_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  add_library(fail_memory MODULE ${PROJECT_SOURCE_DIR}/tests/processes/fail_memory.c)
+  set_target_properties(fail_memory PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_compile_options(fail_memory PRIVATE -fno-builtin)
+  attend_test(processes_memory ${PROJECT_SOURCE_DIR}/tests/processes/memory $<TARGET_FILE:attend_program>
+    $<TARGET_FILE:fail_memory> --points 4 --only pairs)
+endif()
 
 # Results to the last bit. Plain C is slow: every fourth model and one number of threads there, all on
 # the vector sets. `make test-long` has all on all.

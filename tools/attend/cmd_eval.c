@@ -96,7 +96,7 @@ static model_function *const eval_functions[ATT_MODEL_TYPES] = {
 /* Opens the transport if a launcher started several processes. Only the first of them prints. */
 static att_status open_transport(att_transport **out, att_error *err)
 {
-    att_status status = att_transport_open(out, err);
+    att_status status = processes_open(out, err);
     if (status == ATT_OK && processes_are_silent(*out) && !freopen("/dev/null", "w", stdout))
         return error_system(err, "/dev/null", "open", errno);
     return status;
@@ -148,7 +148,7 @@ exit_code eval_run(const struct verb *verb, int count, char **args)
     att_error err = { 0 };
     att_status status = open_transport(&set.transport, &err);
     if (status != ATT_OK)
-        return report(status, &err);
+        return processes_end(set.transport, status, &err, EXIT_DONE);
     const model_verb with = { .verb = verb,
                               .transport = set.transport,
                               .settings = &set,

@@ -190,7 +190,7 @@ static exit_code train(const train_request *request)
     if (status == ATT_OK)
         status = has_tries(&tries, request->settings, &err);
     if (status == ATT_OK)
-        status = att_transport_open(&transport, &err);
+        status = processes_open(&transport, &err);
     if (status != ATT_OK)
         return report(status, &err);
     signals_catch();

@@ -9,6 +9,7 @@
 
 #include "output.h"
 #include "prepare.h"
+#include "processes.h"
 #include "train.h"
 
 const struct verb verbs[] = {
@@ -42,6 +43,7 @@ const struct verb verbs[] = {
       .settings_offset = offsetof(train_request, settings),
       .operand_word = train_task,
       .before_help = train_set_task,
+      .is_shared = true,
       .run = train_run },
     { .name = "prepare",
       .operands = "TASK CORPUS…",
@@ -69,6 +71,7 @@ const struct verb verbs[] = {
       .options = eval_options,
       .operand_suffix = "",
       .print_extra_help = eval_print_metrics,
+      .is_shared = true,
       .run = eval_run },
     { .name = "score",
       .operands = "MODEL FILE",
@@ -216,7 +219,8 @@ static exit_code run(int argc, char **argv)
     att_status status = att_cpu_check(&err);
     if (status != ATT_OK)
         return report(status, &err);
-    return verb->run(verb, argc - 2, argv + 2);
+    exit_code code = verb->run(verb, argc - 2, argv + 2);
+    return verb->is_shared ? processes_leave(code) : code;
 }
 
 int main(int argc, char **argv)

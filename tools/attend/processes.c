@@ -3,6 +3,37 @@
 
 #include <stdio.h>
 
+static bool is_open; /* this process has met the others, or is alone */
+
+att_status processes_open(att_transport **out, att_error *err)
+{
+    att_status status = att_transport_open(out, err);
+    is_open |= status == ATT_OK;
+    return status;
+}
+
+static bool has_failed(exit_code code)
+{
+    return code == EXIT_BAD_INPUT || code == EXIT_SYSTEM;
+}
+
+/* The failure is reported already. The others wait for this process where MPI starts, and MPICH's
+ * launcher would let them wait for ever. */
+exit_code processes_leave(exit_code code)
+{
+    att_transport *transport = NULL;
+    if (is_open || !has_failed(code) || att_transport_open(&transport, NULL) != ATT_OK)
+        return code;
+    if (transport && transport->ranks > 1) {
+        fprintf(stderr, "process %d on %s failed before the run started\n", transport->rank,
+                transport->host);
+        fflush(NULL);
+        transport->abort(transport->context, (int)code);
+    }
+    att_transport_close(transport);
+    return code;
+}
+
 /* A failure that all processes agree on is reported by the first of them. */
 static exit_code report_failure(att_transport *transport, att_status status, const att_error *err)
 {
@@ -19,7 +50,8 @@ exit_code processes_end(att_transport *transport, att_status status, const att_e
 {
     if (status != ATT_OK)
         code = report_failure(transport, status, err);
-    if (transport && transport->ranks > 1 && status != ATT_OK && !transport->agreed) {
+    bool alone = status == ATT_OK ? has_failed(code) : transport && !transport->agreed;
+    if (transport && transport->ranks > 1 && alone) {
         fflush(NULL);
         transport->abort(transport->context, (int)code);
     }

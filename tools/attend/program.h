@@ -29,6 +29,7 @@ struct verb {
     const char *operand_suffix;      /* shell completion: "att" files; "": all files */
     const char *(*operand_word)(size_t index); /* shell completion: words for the first operand */
     bool lists_operands;                       /* shell completion: VERB --list prints them */
+    bool is_shared;                            /* by the processes that mpirun starts */
     void (*print_extra_help)(void);            /* printed after the options, or NULL */
     /* Called before the help is printed, for settings that depend on the operands; or NULL. */
     exit_code (*before_help)(void *settings, const struct verb *verb, int count, char **operands);

@@ -50,6 +50,7 @@ function control([name, label, type, choices, value]) {
   } else {
     input = document.createElement("input");
     input.type = type === "tick" ? "checkbox" : type;
+    if (type === "text") input.dir = "auto";
     if (choices) [input.min, input.max, input.step] = choices.map(String);
   }
   input.id = `play-${name}`;

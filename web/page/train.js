@@ -70,14 +70,14 @@ class Run {
     this.steps = count(800, 1, 1e6);
     this.rate = count(0.004, 0, 1);
     this.seed = count(1, 0, 1e9);
-    this.watch = element("input", { value: TASKS.reverse.watch, autocomplete: "off" });
-    this.data = element("textarea", { spellcheck: false });
+    this.watch = element("input", { value: TASKS.reverse.watch, autocomplete: "off", dir: "auto" });
+    this.data = element("textarea", { spellcheck: false, dir: "auto" });
     this.config = element("textarea", { spellcheck: false, placeholder: "any setting, one per line: dropout = 0.1" });
     this.dataBox = labeled("Data", this.data, "wide");
     this.dataBox.hidden = true;
     this.controls = element("div", { className: "controls" }, labeled("Task", this.task, "wide"), labeled("Architecture", this.architecture),
       labeled("Attention", this.attention), labeled("Hidden size", this.hidden), labeled("Steps", this.steps),
-      labeled("Learning rate", this.rate), labeled("Seed", this.seed), labeled("Input to watch", this.watch), this.dataBox,
+      labeled("Learning rate", this.rate), labeled("Seed", this.seed), labeled("Input to watch", this.watch, "wide"), this.dataBox,
       element("details", { className: "wide" }, element("summary", { textContent: "More settings" }), labeled("Settings", this.config, "wide")));
     this.start = element("button", { className: "main", textContent: "Start" });
     this.pause = element("button", { textContent: "Pause", disabled: true });

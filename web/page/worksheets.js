@@ -10,6 +10,8 @@ const FUNCTIONS = `attention softmax sparsemax entmax sigmoid tanh relu exp log 
   plot label heading load given ask hint detail precision random zeros ones identity concat layernorm linear multihead
   positional onehot topk argmax norm cosine gradient`.split(/\s+/);
 
+const FOLDS = ".fold>summary{cursor:pointer;color:var(--soft);font-size:.88rem;margin:.3rem 0}";
+
 const get = (id) => /** @type {any} */ (document.getElementById(id));
 
 /** Text as a part of an address, and back. */
@@ -47,11 +49,20 @@ export function derivationOf(value, calculations, r, c) {
   return found ? `${found.left} = ${found.right} = ${found.value?.data?.map((line) => line.join(" ")).join("; ") ?? ""}` : null;
 }
 
+/** The scores behind a map that `plot` drew, from the trace of the sheet; undefined where it is no map of attention. */
+export function scoresOf(steps, plot, panel) {
+  const [, name, head] = plot.formula.match(/^([\p{L}_][\p{L}\p{N}_]*)(?:\.head\[(\d+)\])?(?:\.weights)?$/u) ?? [];
+  const made = steps.filter((step) => step.name === name && step.parts && step.line < plot.line).at(-1);
+  const found = made?.parts.filter((part) => part.name === "scores") ?? [];
+  return (found.find((part) => part.head === (head ? Number(head) : panel + 1)) ?? (found.length === 1 ? found[0] : undefined))?.value;
+}
+
 export function startWorksheets({ connect, load, notice }) {
   const client = connect(() => write(files)); // a new Worker has none of the files that the sheet loads
   const editor = new Editor(get("editor"), { label: "Worksheet", onChange: changed, words: FUNCTIONS,
     onTooLarge: (length) => notice(`What you pasted has ${size(length)} and was left out: this page takes sheets of up to 1 MB; the program attend takes larger ones.`) });
   let name = "sheet.att", folder = "/", running = false, again = false, timer = 0, trace = null;
+  const folded = new Set();
   let examples = [], files = {}, drawnOnce = () => {}; // what can wait for the first sheet
   const firstSheet = new Promise((resolve) => (drawnOnce = () => resolve(undefined)));
 
@@ -90,7 +101,22 @@ export function startWorksheets({ connect, load, notice }) {
     }));
     get("sheet-checks").textContent = checks === 0 ? "This sheet expects nothing." : checks === 1 ? `The one check ${failures.length ? "fails" : "holds"}.` :
       failures.length === 0 ? `All ${checks} checks hold.` : `${failures.length} of ${checks} checks fail.`;
-    return show(get("sheet-output"), output);
+    const body = show(get("sheet-output"), output, FOLDS);
+    for (const section of body.querySelectorAll("section.step")) fold(section);
+    return body;
+  }
+
+  /** The steps of a result in a box that folds; what was folded stays so while one types. */
+  function fold(section) {
+    const parts = [...section.querySelectorAll(":scope > .part")];
+    if (!parts.length) return;
+    const box = document.createElement("details"), summary = document.createElement("summary");
+    box.className = "fold";
+    summary.textContent = parts.length === 1 ? "1 step" : `${parts.length} steps`;
+    box.open = !folded.has(section.id);
+    parts[0].before(box);
+    box.append(summary, ...parts);
+    box.addEventListener("toggle", () => (box.open ? folded.delete(section.id) : folded.add(section.id)));
   }
 
   /** One computation at a time; what was typed meanwhile is computed next. */
@@ -127,10 +153,29 @@ export function startWorksheets({ connect, load, notice }) {
     for (const section of body.querySelectorAll("section.step")) {
       const step = trace?.steps[Number(section.id.split("-")[1]) - 1];
       if (!step) continue;
-      const parts = [...section.querySelectorAll(":scope > .part")];
+      const parts = [...section.querySelectorAll(":scope > .fold > .part")];
       parts.forEach((part, i) => attachTable(part.querySelector("table.matrix"), step.parts?.[i]));
       if (parts.length === 0) attachTable(section.querySelector("table.matrix"), step);
+      if (step.kind === "plot") attachMap(section, step);
     }
+  }
+
+  /** Cells of a map tell query, key, score and weight. */
+  function attachMap(section, step) {
+    const tell = (text) => (get("sheet-derivation").textContent = text);
+    const panels = [...new Set([...section.querySelectorAll("rect[data-query]")].map((cell) => cell.parentElement))];
+    panels.forEach((panel, index) => {
+      const cells = [...panel.querySelectorAll("rect[data-query]")], scores = scoresOf(trace.steps, step, index);
+      const places = (name) => [...new Set(cells.map((cell) => Number(cell.getAttribute(name))))].sort((a, b) => a - b);
+      const [rows, columns] = [places("y"), places("x")];
+      for (const cell of cells) {
+        const score = scores?.data[rows.indexOf(Number(cell.getAttribute("y")))]?.[columns.indexOf(Number(cell.getAttribute("x")))];
+        const { query, key, value } = cell.dataset;
+        const text = `query “${query}”, key “${key}”: ${score === undefined ? "" : `score ${Number(score.toPrecision(6))}, `}weight ${value}`;
+        cell.querySelector("title").textContent = text;
+        cell.addEventListener("pointerenter", () => tell(text));
+      }
+    });
   }
 
   function attachTable(table, result) {
@@ -151,6 +196,7 @@ export function startWorksheets({ connect, load, notice }) {
 
   function open(text, newName = "sheet.att", loaded = null) {
     name = newName;
+    folded.clear();
     editor.value = text;
     keep();
     files = { ...files, ...loaded };

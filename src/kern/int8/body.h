@@ -46,8 +46,9 @@ ALWAYS_INLINE float quantize_row(int8_t *q, const float *x, size_t n)
 }
 
 /* One row of a tile: c = sum * (a_scale * b_scale) (+ c) (+ bias). */
-ALWAYS_INLINE void scale_row(float *c, const int32_t *sums, float a_scale, const float *b_scales,
-                             const float *bias, bool accumulate, size_t count)
+ALWAYS_INLINE void scale_row(float *restrict c, const int32_t *sums, float a_scale,
+                             const float *b_scales, const float *bias, bool accumulate,
+                             size_t count)
 {
     for (size_t j = 0; j < count; j++) {
         float value = (float)sums[j] * (a_scale * b_scales[j]);

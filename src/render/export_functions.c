@@ -6,13 +6,14 @@
 #include <string.h>
 
 enum {
-    TENSOR = 1, /* PyTorch does not take a number of Python as its argument */
-    LISTS = 2,  /* an argument may be a list of matrices */
-    FILLED = 4, /* an empty matrix is an error, which the library would not notice */
-    REDUCE = 8, /* rows: axis=1, cols: axis=0; the axis stays, with size 1 */
-    ALONG = 16, /* cols: axis=0; rows are the default */
-    ORDER = 32, /* cols: axis=1; rows are the default */
-    FLAGS = 64, /* rows and cols are flags like others */
+    TENSOR = 1,  /* PyTorch does not take a number of Python as its argument */
+    LISTS = 2,   /* an argument may be a list of matrices */
+    FILLED = 4,  /* an empty matrix is an error, which the library would not notice */
+    REDUCE = 8,  /* rows: axis=1, cols: axis=0; the axis stays, with size 1 */
+    ALONG = 16,  /* cols: axis=0; rows are the default */
+    ORDER = 32,  /* cols: axis=1; rows are the default */
+    FLAGS = 64,  /* rows and cols are flags like others */
+    STEPS = 128, /* takes step=, which rounds its inner results as by hand */
 };
 
 /* A function without a row cannot be exported. */
@@ -38,8 +39,8 @@ static const struct function_row {
     { "max", { "np.max", "torch.amax" }, NULL, TENSOR | REDUCE | FILLED },
     { "min", { "np.min", "torch.amin" }, NULL, TENSOR | REDUCE | FILLED },
     { "argmax", { "argmax", "argmax" }, NULL, ALONG },
-    { "layernorm", { "layernorm", "layernorm" }, NULL, 0 },
-    { "rmsnorm", { "rmsnorm", "rmsnorm" }, NULL, 0 },
+    { "layernorm", { "layernorm", "layernorm" }, NULL, STEPS },
+    { "rmsnorm", { "rmsnorm", "rmsnorm" }, NULL, STEPS },
     { "permute", { "permute", "permute" }, NULL, ORDER },
     { "transpose", { NULL, NULL }, NULL, 0 }, /* X.T */
     { "zeros", { "zeros", "zeros" }, NULL, 0 },
@@ -248,7 +249,7 @@ void att_export_call(att_exporter *exporter, const att_expr *node)
     }
     for (size_t i = count; i < node->children; i++)
         put_option(exporter, function, row, node->child[i]);
-    if (exporter->hand && row->result)
+    if (exporter->hand && (row->result || (row->flags & STEPS)))
         att_putf(&exporter->out, ", step=%s", exporter->rounding_name);
     att_put(&exporter->out, ")");
 }

@@ -336,16 +336,20 @@ def argmax(x, axis=1):
     return np.expand_dims(not_empty(x).argmax(axis=axis), axis) + 1.0
 
 
-def layernorm(x, gain=None, bias=None, eps=1e-5, vectors="rows"):
+def exactly(x):
+    return x
+
+
+def layernorm(x, gain=None, bias=None, eps=1e-5, vectors="rows", step=exactly):
     x, axis = matrix(x), 0 if vectors == "columns" else 1
-    centered = x - x.mean(axis=axis, keepdims=True)
-    y = centered / np.sqrt((centered**2).mean(axis=axis, keepdims=True) + eps)
+    centered = x - step(x.mean(axis=axis, keepdims=True))
+    y = centered / np.sqrt(step((centered**2).mean(axis=axis, keepdims=True)) + eps)
     return y * (1 if gain is None else along(gain, x, axis)) + (0 if bias is None else along(bias, x, axis))
 
 
-def rmsnorm(x, gain=None, eps=1e-5, vectors="rows"):
+def rmsnorm(x, gain=None, eps=1e-5, vectors="rows", step=exactly):
     x, axis = matrix(x), 0 if vectors == "columns" else 1
-    y = x / np.sqrt((x**2).mean(axis=axis, keepdims=True) + eps)
+    y = x / np.sqrt(step((x**2).mean(axis=axis, keepdims=True)) + eps)
     return y * (1 if gain is None else along(gain, x, axis))
 
 
@@ -482,10 +486,6 @@ def by_hand(decimals, cut=False):
         x = round_half_away(np.asarray(x, dtype=np.float64), decimals + 9)  # decimals far behind are round-off
         return cut_off(x, decimals) if cut else round_half_away(x, decimals)
     return step
-
-
-def exactly(x):
-    return x
 
 
 # ---------------------------------------------------------------- attention

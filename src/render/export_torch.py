@@ -175,16 +175,20 @@ def argmax(x, axis=1):
     return not_empty(x).argmax(dim=axis, keepdim=True) + 1.0
 
 
-def layernorm(x, gain=None, bias=None, eps=1e-5, vectors="rows"):
+def exactly(x):
+    return x
+
+
+def layernorm(x, gain=None, bias=None, eps=1e-5, vectors="rows", step=exactly):
     x, axis = matrix(x), 0 if vectors == "columns" else 1
-    centered = x - x.mean(dim=axis, keepdim=True)
-    y = centered / torch.sqrt((centered**2).mean(dim=axis, keepdim=True) + eps)
+    centered = x - step(x.mean(dim=axis, keepdim=True))
+    y = centered / torch.sqrt(step((centered**2).mean(dim=axis, keepdim=True)) + eps)
     return y * (1 if gain is None else along(gain, x, axis)) + (0 if bias is None else along(bias, x, axis))
 
 
-def rmsnorm(x, gain=None, eps=1e-5, vectors="rows"):
+def rmsnorm(x, gain=None, eps=1e-5, vectors="rows", step=exactly):
     x, axis = matrix(x), 0 if vectors == "columns" else 1
-    y = x / torch.sqrt((x**2).mean(dim=axis, keepdim=True) + eps)
+    y = x / torch.sqrt(step((x**2).mean(dim=axis, keepdim=True)) + eps)
     return y * (1 if gain is None else along(gain, x, axis))
 
 
@@ -317,10 +321,6 @@ def by_hand(decimals, cut=False):
         x = round_half_away(torch.as_tensor(x, dtype=torch.float64), decimals + 9)  # decimals far behind are round-off
         return cut_off(x, decimals) if cut else round_half_away(x, decimals)
     return step
-
-
-def exactly(x):
-    return x
 
 
 # ---------------------------------------------------------------- attention

@@ -122,6 +122,21 @@ static bool has_name(const att_expr *node)
     return false;
 }
 
+static int64_t terms_of(const att_derivation_step *step, const att_expr *node);
+
+/* Whether the operand of a sum or mean would make its calculation too long: with a name of its own,
+ * both are written out. */
+static bool is_long_operand(const att_derivation_step *step, const att_expr *parent,
+                            const att_expr *node)
+{
+    const att_matrix *x = att_derivation_matrix(step, node);
+    if (!is_call(parent, ATT_DERIVATION_REDUCE) || !x)
+        return false;
+    int64_t terms = att_derivation_terms(parent, x);
+    return att_calculation_fits(1, 1, terms) &&
+           !att_calculation_fits(1, 1, terms * terms_of(step, node));
+}
+
 /* Whether the operand `node` of `parent` becomes a result of its own; otherwise its calculation is
  * part of that of its parent. */
 static bool gets_name(const att_derivation_step *step, const att_expr *parent, const att_expr *node)
@@ -134,8 +149,9 @@ static bool gets_name(const att_derivation_step *step, const att_expr *parent, c
         return false; /* sqrt(2) */
     if (!layer && !has_name(node) && node->kind != ATT_EXPR_CALL)
         return false;
-    bool in_sum = is_arithmetic(step, parent) || is_call(parent, ATT_DERIVATION_ELEMENT) ||
-                  is_call(parent, ATT_DERIVATION_REDUCE);
+    bool in_sum = (is_arithmetic(step, parent) || is_call(parent, ATT_DERIVATION_ELEMENT) ||
+                   is_call(parent, ATT_DERIVATION_REDUCE)) &&
+                  !is_long_operand(step, parent, node);
     if (is_arithmetic(step, node) || is_product(step, node))
         return !in_sum;
     if (is_call(node, ATT_DERIVATION_ELEMENT))

@@ -2,6 +2,7 @@
 #include "sheet/derivation_step.h"
 
 #include "sheet/matrix.h"
+#include "sheet/rounding.h"
 
 #include <string.h>
 
@@ -110,7 +111,7 @@ static att_status add_statistic(att_derivation_step *step, const struct norm *no
     ATT_TRY(att_calculations_start(&calculations, step->arena, (size_t)count, step->scope->err));
     of->magnitude = squares ? 0 : att_matrix_largest(norm->x);
     for (int64_t i = 0; i < count; i++) {
-        of->data[i] = mean_of(norm, i, squares);
+        of->data[i] = att_rounding_number(step->scope->rounding, mean_of(norm, i, squares));
         ATT_TRY(att_calculations_add_number(
             &calculations, step->arena, norm->columns ? 1 : i + 1,
             att_derivation_element(step->arena, name, of, norm->columns ? 0 : i,

@@ -9,6 +9,7 @@
 #include "reference/rounding.h"
 #include "sheet/blocks.h"
 #include "sheet/matrix.h"
+#include "sheet/rounding.h"
 #include "sheet/scenario.h"
 
 #include <math.h>
@@ -234,6 +235,22 @@ static void divide_again(att_matrix *to, const att_matrix *of, double eps, bool 
     }
 }
 
+/* A row normalized as by hand: its mean and its variance, or mean square, are rounded before they
+ * are used. */
+static void norm_by_hand(double *to, const double *row, int64_t count, double eps, bool centered,
+                         const att_rounding *rounding)
+{
+    double mean = 0, squares = 0;
+    for (int64_t j = 0; centered && j < count; j++)
+        mean += row[j];
+    mean = att_rounding_number(rounding, mean / (double)count);
+    for (int64_t j = 0; j < count; j++)
+        squares += (row[j] - mean) * (row[j] - mean);
+    double spread = att_rounding_number(rounding, squares / (double)count);
+    for (int64_t j = 0; j < count; j++)
+        to[j] = (row[j] - mean) / sqrt(spread + eps);
+}
+
 /* y gain + bias for each row. */
 static void scale_rows(att_matrix *to, const double *gain, const double *bias)
 {
@@ -261,19 +278,22 @@ static att_status run_norm(const att_call *call, att_value *out)
     if (bias && att_slip_is_made(call->scenario, ATT_SLIP_NO_BIAS, call->node, 0))
         bias = NULL;
     bool squared = att_slip_is_made(call->scenario, ATT_SLIP_VARIANCE_NOT_ROOT, call->node, 0);
-    const double *factor = squared ? NULL : gain, *term = squared ? NULL : bias;
+    bool later = squared || call->rounding;
+    const double *factor = later ? NULL : gain, *term = later ? NULL : bias;
     att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++) {
         const double *row = of->data + i * of->cols;
-        if (centered)
+        if (call->rounding && !squared)
+            norm_by_hand(to->data + i * of->cols, row, of->cols, eps, centered, call->rounding);
+        else if (centered)
             att_reference_layer_norm(to->data + i * of->cols, row, of->cols, eps, factor, term);
         else
             att_reference_rms_norm(to->data + i * of->cols, row, of->cols, eps, factor);
     }
-    if (to && squared) {
+    if (to && squared)
         divide_again(to, of, eps, centered);
+    if (to && later)
         scale_rows(to, gain, bias);
-    }
     if (to)
         to->magnitude = fmax(1, to->magnitude); /* of the normalized numbers */
     return return_matrix(call, att_sheet_layer_orient(&layer, to), out);

@@ -148,6 +148,28 @@ att_status att_topk_rule(att_backward *walk, const att_computation *c)
 
 /* ---- cross_entropy(logits, targets) */
 
+/* One element of the gradient: g / rows · (p - 1) at the target, g / rows · (p - 0) elsewhere. */
+struct loss_step {
+    att_matrix *probabilities;
+    const att_matrix *g, *targets;
+    bool by_row;
+};
+
+static att_expr *write_loss_step(att_arena *arena, const void *of, int64_t i, int64_t j)
+{
+    const struct loss_step *step = of;
+    const att_matrix *p = step->probabilities;
+    bool target = (int64_t)step->targets->data[i] - 1 == j;
+    att_expr *share = att_make_number(arena, step->g->data[step->by_row ? i : 0]);
+    if (!step->by_row && p->rows > 1)
+        share =
+            att_make_binary(arena, ATT_OP_DIVIDE, share, att_make_number(arena, (double)p->rows));
+    return att_make_binary(arena, ATT_OP_MULTIPLY, share,
+                           att_make_binary(arena, ATT_OP_SUBTRACT,
+                                           att_make_number(arena, p->data[i * p->cols + j]),
+                                           att_make_number(arena, target ? 1 : 0)));
+}
+
 att_status att_cross_entropy_rule(att_backward *walk, const att_computation *c)
 {
     const att_matrix *g, *x = c->inputs[0], *targets = c->inputs[1];
@@ -158,13 +180,21 @@ att_status att_cross_entropy_rule(att_backward *walk, const att_computation *c)
     bool rows = flag(c, "rows");
     att_matrix *value = att_matrix_new(att_backward_arena(walk), x->rows, x->cols);
     att_expr *logits = att_backward_name(walk, x), *classes = att_backward_name(walk, targets);
-    if (!value || !logits || !classes)
+    struct loss_step *step = att_arena_alloc(att_backward_arena(walk), 1, sizeof *step);
+    if (step)
+        *step = (struct loss_step){ .probabilities =
+                                        att_matrix_new(att_backward_arena(walk), x->rows, x->cols),
+                                    .g = g,
+                                    .targets = targets,
+                                    .by_row = rows };
+    if (!value || !logits || !classes || !step || !step->probabilities)
         return att_fail_memory(att_backward_error(walk));
     for (int64_t i = 0; i < x->rows; i++) {
         double *row = value->data + i * x->cols;
         double scale = rows ? g->data[i] : g->data[0] / (double)x->rows;
         att_normalizer_get(ATT_NORMALIZE_SOFTMAX)
             ->forward(row, x->data + i * x->cols, x->cols, NULL);
+        memcpy(step->probabilities->data + i * x->cols, row, (size_t)x->cols * sizeof *row);
         row[(int64_t)targets->data[i] - 1] -= 1;
         for (int64_t j = 0; j < x->cols; j++)
             row[j] *= scale;
@@ -176,7 +206,10 @@ att_status att_cross_entropy_rule(att_backward *walk, const att_computation *c)
         (att_contribution){ .reason = "the probabilities, minus 1 at the target",
                             .formula =
                                 att_backward_formula(walk, text, "GXT", name, logits, classes),
-                            .value = value });
+                            .value = value,
+                            .write = write_loss_step,
+                            .of = step,
+                            .term_count = 2 });
 }
 
 /* ---- dropout(X, p): what was kept was divided by 1 - p */

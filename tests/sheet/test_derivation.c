@@ -36,6 +36,8 @@ static const struct {
     { "exp(x) / sum(exp(x))", "z y", 4 },
     { "sum(A)", "", 1 },
     { "mean(A, rows)", "", 2 },
+    { "mean((x - k) ^ 2)", "z y", 4 }, /* nine terms: the squares come first */
+    { "sum(x .* x)", "", 1 },
     { "max(A, cols)", "", 2 },
     { "min(A)", "", 1 },
     { "argmax(A)", "", 2 },

@@ -22,6 +22,8 @@ static const struct {
     { "X = [1 2 5; 3 4 1]\ng = [0.5 1 2]\nb = [0.1 0.2 0.4]\na = layernorm(X, g, b)\n",
       { "dX", "dg", "db" } },
     { "X = [1 3; 2 4; 5 1]\na = layernorm(X, vectors = columns)\n", { "dX" } },
+    { "X = [1 2 5; 3 4 1]\na = cross_entropy(X, [2 1])\n", { "dX" } },
+    { "X = [1 2 5; 3 4 1]\na = cross_entropy(X, [2 1], rows)\n", { "dX" } },
     { "X = [1 2 5; 3 4 1]\ng = [0.5 1 2]\na = rmsnorm(X, g)\n", { "dX", "dg" } },
     { "X = [1 2; 3 4; 0.3 1]\nK = [0.5 1; 2 0.3; 1 1; 0.2 0.1]\nb = [0.1 0.2]\n"
       "a = conv1d(X, K, b)\n",

@@ -35,6 +35,19 @@ static void every_step_is_rounded_before_it_is_used(void **state)
                         "expect z = [5.6 3.2] by hand\n");
 }
 
+/* The mean 2.33 and the variance 1.56 are rounded to 2.3 and 1.6 before they are used. */
+static void norms_round_their_mean_and_variance(void **state)
+{
+    (void)state;
+    assert_sheet_passes("round each step to 1 decimal\n"
+                        "y = layernorm([1 2 4])\n"
+                        "expect y = [-1.069 -0.267 1.336] to 3 decimals\n"
+                        "expect y = [-1.0 -0.2 1.3] by hand\n"
+                        "expect layernorm([1 2 4], [2 1 1], [0 1 0]) = [-2.1 0.8 1.3] by hand\n"
+                        "expect layernorm([1; 2; 4], vectors = columns) = [-1; -0.2; 1.3] by hand\n"
+                        "expect rmsnorm([1 0.5 0.3]) = [1.6 0.8 0.5] by hand\n");
+}
+
 /* -1.2 · 1.5 + 5.5 · 0.3 is -0.15 on paper, and slightly less in binary. */
 static void a_tie_on_paper_is_a_tie(void **state)
 {
@@ -179,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_step_is_rounded_before_it_is_used),
+        cmocka_unit_test(norms_round_their_mean_and_variance),
         cmocka_unit_test(a_tie_on_paper_is_a_tie),
         cmocka_unit_test(layers_round_their_parts),
         cmocka_unit_test(the_outcome_says_whether_rounding_explains_a_number),

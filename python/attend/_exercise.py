@@ -37,15 +37,36 @@ class Grading:
 
     def render(self, format: Format = "text", *, detail: Detail = "explain") -> str:
         """The student's page: "explain" names slips and hints, "check" only right or wrong,
-        "reveal" also the right numbers. As text, Markdown, HTML or JSON."""
+        "reveal" also the right numbers. As text, Markdown, HTML or JSON.
+
+        >>> text = "given x = [1 2]\\ny = 2 * x\\nask y \\"twice x\\" points 3\\n"
+        >>> exercise = attend.Exercise(text)
+        >>> grading = exercise.grade("y = [2 4]", student="ada")
+        >>> grading.render() != grading.render("html")
+        True
+        """
         return _core.grading_render(self._handle, detail, {"format": format})
 
     def json(self, *, detail: Detail = "explain") -> Any:
-        """The page as Python values."""
+        """The page as Python values.
+
+        >>> text = "given x = [1 2]\\ny = 2 * x\\nask y \\"twice x\\" points 3\\n"
+        >>> exercise = attend.Exercise(text)
+        >>> grading = exercise.grade("y = [2 4]", student="ada")
+        >>> isinstance(grading.json(), dict)
+        True
+        """
         return json.loads(self.render("json", detail=detail))
 
     def gradescope(self, *, detail: Detail = "explain") -> str:
-        """The results.json of Gradescope."""
+        """The results.json of Gradescope.
+
+        >>> text = "given x = [1 2]\\ny = 2 * x\\nask y \\"twice x\\" points 3\\n"
+        >>> exercise = attend.Exercise(text)
+        >>> grading = exercise.grade("y = [2 4]", student="ada")
+        >>> grading.gradescope().startswith("{")
+        True
+        """
         return _core.grading_render(self._handle, detail, None)
 
     def _repr_html_(self) -> str:
@@ -91,11 +112,23 @@ class Exercise:
             self._handle = _core.exercise_read(source, name, folder)
 
     def questions(self, variant: str = "explain", *, format: Format = "text") -> str:
-        """The question paper of a variant, which is named by its student."""
+        """The question paper of a variant, which is named by its student.
+
+        >>> text = "given x = [1 2]\\ny = 2 * x\\nask y \\"twice x\\" points 3\\n"
+        >>> exercise = attend.Exercise(text)
+        >>> "twice x" in exercise.questions("ada")
+        True
+        """
         return _core.exercise_render(self._handle, variant, False, {"format": format})
 
     def solution(self, variant: str = "explain", *, format: Format = "text") -> str:
-        """The solution of a variant, every step worked out."""
+        """The solution of a variant, every step worked out.
+
+        >>> text = "given x = [1 2]\\ny = 2 * x\\nask y \\"twice x\\" points 3\\n"
+        >>> exercise = attend.Exercise(text)
+        >>> exercise.solution("ada") != exercise.questions("ada")
+        True
+        """
         return _core.exercise_render(self._handle, variant, True, {"format": format})
 
     def grade(
@@ -109,6 +142,11 @@ class Exercise:
         notebook, of which nothing is run), or the path of a file (an os.PathLike).
 
         The variant is named by the student, and a student by the file, unless they are given.
+
+        >>> text = "given x = [1 2]\\ny = 2 * x\\nask y \\"twice x\\" points 3\\n"
+        >>> exercise = attend.Exercise(text)
+        >>> exercise.grade("y = [2 5]", student="ada").points < 3
+        True
         """
         if isinstance(answers, (str, bytes)):
             who = "student" if student is None else student

@@ -45,13 +45,27 @@ class Image:
         self.pixels = memoryview(data).cast("B", (height, width, 3))
 
     def center_crop(self, size: int) -> Image:
-        """The largest center square, scaled to `size` pixels on a side."""
+        """The largest center square, scaled to `size` pixels on a side.
+
+        >>> image = attend.Image(memoryview(bytes(2 * 4 * 3)).cast("B", (2, 4, 3)))
+        >>> image.center_crop(2).pixels.shape
+        (2, 2, 3)
+        """
         made = Image.__new__(Image)
         made._set(*_core.image_crop(self.pixels, size))
         return made
 
     def png(self) -> bytes:
-        """The bytes of a PNG file."""
+        """The bytes of a PNG file.
+
+        >>> image = attend.Image(memoryview(bytes(2 * 4 * 3)).cast("B", (2, 4, 3)))
+        >>> try:
+        ...     start = image.png()[1:4]
+        ... except attend.UnsupportedError:
+        ...     start = b"PNG"  # built without libpng
+        >>> start
+        b'PNG'
+        """
         return _core.image_png(self.pixels)
 
     def _repr_png_(self) -> bytes | None:
@@ -100,30 +114,54 @@ class ImageEncoder:
 
     @classmethod
     def load(cls, path: Path) -> ImageEncoder:
-        """Reads the file of an image encoder."""
+        """Reads the file of an image encoder.
+
+        >>> try:
+        ...     attend.ImageEncoder.load("missing.safetensors")
+        ... except FileNotFoundError as error:
+        ...     print("no such file")
+        no such file
+        """
         os.stat(path)
         return cls._from(_core.encoder_load(os.fspath(path)))
 
     def save(self, path: Path) -> None:
-        """Writes its file."""
+        """Writes its file.
+
+        >>> def keep(encoder):
+        ...     encoder.save("encoder.safetensors")
+        ...     return attend.ImageEncoder.load("encoder.safetensors")
+        """
         os.stat(os.path.dirname(os.fspath(path)) or ".")
         _core.encoder_save(self._handle, os.fspath(path))
 
     def to_bytes(self) -> bytes:
-        """The bytes of its file; `ImageEncoder(data)` reads them."""
+        """The bytes of its file; `ImageEncoder(data)` reads them.
+
+        >>> def copy(encoder):
+        ...     return attend.ImageEncoder(encoder.to_bytes())
+        """
         return _core.encoder_write(self._handle)
 
     def __reduce__(self) -> Any:
         return (ImageEncoder, (self.to_bytes(),))
 
     def classify(self, image: Image | Path | bytes | ArrayLike) -> dict[str, float]:
-        """The probability of each class, the most probable first."""
+        """The probability of each class, the most probable first.
+
+        >>> def best_class(encoder, image):
+        ...     return next(iter(encoder.classify(image)))
+        """
         values = _core.encoder_classify(self._handle, as_image(image).pixels).tolist()
         return dict(sorted(zip(self.labels, values), key=lambda pair: -pair[1]))
 
     def features(self, image: Image | Path | bytes | ArrayLike | list[Any]) -> Array:
         """Features of the cells of the center square, [rows, columns, channels]; of a list of
-        images [count, rows, columns, channels], as Model.caption() takes them."""
+        images [count, rows, columns, channels], as Model.caption() takes them.
+
+        >>> def describe(encoder, model, image):
+        ...     return model.caption(encoder.features([image]))[0].text
+        """
         if not isinstance(image, list):
             return _core.encoder_features(self._handle, as_image(image).pixels)
         made = [_core.encoder_features(self._handle, as_image(one).pixels) for one in image]
@@ -140,7 +178,13 @@ class ImageEncoder:
         self, features: ArrayLike, targets: ArrayLike, *, ridge: float = 0.01
     ) -> tuple[ImageEncoder, float]:
         """An encoder whose features [N, C] are projected to match `targets` [N, D], which another
-        program computed, by ridge regression; and the part of their deviation that is left."""
+        program computed, by ridge regression; and the part of their deviation that is left.
+
+        >>> def fitted(encoder, images, targets):
+        ...     features = encoder.features(images).numpy().mean(axis=(1, 2))
+        ...     encoder, error = encoder.fit(features, targets)
+        ...     return encoder
+        """
         handle, residual = _core.encoder_fit(self._handle, features, targets, ridge)
         return ImageEncoder._from(handle), residual
 

@@ -25,15 +25,33 @@ class HighlightedText:
     values: Array
 
     def text(self) -> str:
-        """For a terminal."""
+        """For a terminal.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> text = model.unit_activations("a (b)", 1)
+        >>> "b" in text.text()
+        True
+        """
         return _core.highlight_render(self.tokens, self.values, {"format": "text"}, self.title)
 
     def html(self) -> str:
-        """A page."""
+        """A page.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> text = model.unit_activations("a (b)", 1)
+        >>> "<html" in text.html()
+        True
+        """
         return _core.highlight_render(self.tokens, self.values, {"format": "html"}, self.title)
 
     def svg(self) -> str:
-        """SVG."""
+        """SVG.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> text = model.unit_activations("a (b)", 1)
+        >>> text.svg()[:100].count("<svg") == 1
+        True
+        """
         return _core.highlight_render(self.tokens, self.values, {"format": "svg"}, self.title)
 
     def _repr_svg_(self) -> str:
@@ -68,7 +86,13 @@ class Alternatives:
     page: str
 
     def html(self) -> str:
-        """A page."""
+        """A page.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> "<html" in model.alternatives("ab").html()
+        True
+        """
         return self.page
 
     def _repr_html_(self) -> str:
@@ -124,11 +148,22 @@ class Cells:
         self._handle = handle
 
     def json(self) -> Any:
-        """All of it (docs/cells.md lists the keys)."""
+        """All of it (docs/cells.md lists the keys).
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> cells = model.cells(text="a (b) c\\n" * 150)
+        >>> isinstance(cells.json(), dict)
+        True
+        """
         return json.loads(_core.cells_render(self._handle, {"format": "json"}))
 
     def html(self) -> str:
-        """A page with highlighted samples."""
+        """A page with highlighted samples.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> "<html" in model.cells(text="a (b) c\\n" * 150).html()
+        True
+        """
         return _core.cells_render(self._handle, {"format": "html"})
 
     def _repr_html_(self) -> str:

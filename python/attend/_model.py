@@ -136,6 +136,12 @@ class Model:
 
         With precision "int8" the weights of linear layers and embeddings become integers, which take
         a quarter of the memory; "stored" leaves them as they are in the file.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> model.save("model.safetensors")
+        >>> attend.Model.load("model.safetensors", precision="int8").info["precision"]
+        'int8'
         """
         os.stat(path)  # FileNotFoundError and its like, as open() raises them
         return cls._from(_core.model_load(os.fspath(path), precision))
@@ -151,17 +157,40 @@ class Model:
         return Model._from(_core.model_quantize(self._get()))
 
     def save(self, path: Path) -> None:
-        """Writes the model file; nobody ever reads half of it."""
+        """Writes the model file; nobody ever reads half of it.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> model.save("model.safetensors")
+        >>> attend.Model.load("model.safetensors").type
+        'seq2seq'
+        """
         handle = self._get()
         os.stat(os.path.dirname(os.fspath(path)) or ".")  # FileNotFoundError, as open() raises it
         _core.model_save(handle, os.fspath(path))
 
     def to_bytes(self) -> bytes:
-        """The bytes of the model file; `Model(data)` reads them."""
+        """The bytes of the model file; `Model(data)` reads them.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> attend.Model(model.to_bytes()).generate("ab").text == model.generate("ab").text
+        True
+        """
         return _core.model_write(self._get())
 
     def close(self) -> None:
-        """Releases the model, as soon as no call uses it any more."""
+        """Releases the model, as soon as no call uses it any more.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> model.close()
+        >>> try:
+        ...     model.generate("ab")
+        ... except ValueError:
+        ...     print("closed")
+        closed
+        """
         self._handle = None
 
     def __enter__(self) -> Model:
@@ -191,11 +220,25 @@ class Model:
         return Parameters(self._get())
 
     def replace_parameters(self, parameters: Mapping[str, ArrayLike]) -> Model:
-        """A copy of the model with these parameters, by name."""
+        """A copy of the model with these parameters, by name.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> name, values = next(iter(model.parameters.items()))
+        >>> same = model.replace_parameters({name: values})
+        >>> same.generate("ab").text == model.generate("ab").text
+        True
+        """
         return Model._from(_core.model_replace_tensors(self._get(), dict(parameters)))
 
     def vocab_size(self, side: Side = "target") -> int:
-        """The number of tokens; 0 where the model has no such vocabulary."""
+        """The number of tokens; 0 where the model has no such vocabulary.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> model.vocab_size() == model.session().vocab_size
+        True
+        """
         return self._source_size if side == "source" else self._target_size
 
     def __str__(self) -> str:
@@ -207,7 +250,13 @@ class Model:
     # ---- the tokenizer
 
     def tokenize(self, text: str, side: Side | None = None) -> list[Token]:
-        """The tokens of a text, with the characters that each was made of."""
+        """The tokens of a text, with the characters that each was made of.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> [(token.text, token.start, token.end) for token in model.tokenize("ab")]
+        [('a', 0, 1), ('b', 1, 2)]
+        """
         side = side or ("target" if self.type in ("lm", "caption") else "source")
         rows = _core.model_encode(self._get(), side, text)
         if text.isascii():
@@ -219,11 +268,21 @@ class Model:
         ]
 
     def detokenize(self, ids: Sequence[int], side: Side = "target") -> str:
-        """The text of token ids, without start and end tokens."""
+        """The text of token ids, without start and end tokens.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> model.detokenize([token.id for token in model.tokenize("a (b)")])
+        'a (b)'
+        """
         return _core.model_decode(self._get(), side, ids)
 
     def token(self, id: int, side: Side = "target") -> str | None:
-        """The token of an id as text to display; None where the vocabulary lacks it."""
+        """The token of an id as text to display; None where the vocabulary lacks it.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> model.token(model.tokenize("a")[0].id)
+        'a'
+        """
         return _core.model_token(self._get(), side, id)
 
     # ---- inference
@@ -266,6 +325,14 @@ class Model:
         coverage_penalty, no_repeat_ngram, min_output_length, max_output_length, min_length_ratio,
         max_length_ratio, sample, temperature, top_k, top_p, seed, beam_stop. `targets` are forced
         outputs, `prefixes` what outputs start with.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> output = model.generate("ab", beam=2)
+        >>> output.source_tokens
+        ['a', 'b']
+        >>> len(model.generate(["ab", "abc"]))
+        2
         """
         one = isinstance(lines, str)
         texts = [lines] if isinstance(lines, str) else list(lines)
@@ -285,6 +352,13 @@ class Model:
         """Captions for image features [count, cells, depth] or [count, rows, columns, depth].
 
         ImageEncoder.features() computes the features of an image. Options are those of generate().
+
+        >>> images, captions = attend.datasets.shapes(train_count=20, image_size=24)
+        >>> examples = list(enumerate(captions))
+        >>> model = attend.train("caption", examples, features=images, valid_fraction=0.2,
+        ...                      hidden_size=8, steps=1, progress=False)
+        >>> len(model.caption(images))
+        20
         """
         own, decoding = _split(options)
         models = tuple(model._get() for model in ensemble)
@@ -293,7 +367,17 @@ class Model:
 
     def images(self, path: Path | None = None, *, recorded_data: bool = False) -> Array:
         """Features of images for caption(): of a .npy file, scaled as in training; without a path
-        the validation images of training, whose files are opened if `recorded_data` allows it."""
+        the validation images of training, whose files are opened if `recorded_data` allows it.
+
+        >>> images, captions = attend.datasets.shapes(train_count=20, image_size=24)
+        >>> examples = list(enumerate(captions))
+        >>> model = attend.train("caption", examples, features=images, valid_fraction=0.2,
+        ...                      hidden_size=8, steps=1, progress=False)
+        >>> import numpy
+        >>> numpy.save("features.npy", images)
+        >>> model.images("features.npy").shape == images.shape
+        True
+        """
         return _core.model_images(self._get(), path, recorded_data)
 
     @overload
@@ -314,7 +398,13 @@ class Model:
         **options: Unpack[ClassifyOptions],
     ) -> Prediction | list[Prediction]:
         """Labels of one line or several. Options: attention, max_input_length, input_overflow,
-        batch_size."""
+        batch_size.
+
+        >>> data = [(f"{word} {n}", word) for n in range(20) for word in ("good", "bad")]
+        >>> model = attend.train("classify", data, hidden_size=8, steps=1, progress=False)
+        >>> model.classify("good 3").label in ("good", "bad")
+        True
+        """
         one = isinstance(lines, str)
         texts = [lines] if isinstance(lines, str) else list(lines)
         models = tuple(model._get() for model in ensemble)
@@ -340,7 +430,13 @@ class Model:
     def tag(
         self, lines: str | Lines, *, ensemble: Sequence[Model] = (), **options: Unpack[TagOptions]
     ) -> Tagging | list[Tagging]:
-        """A label for each whitespace-separated token of one line or several."""
+        """A label for each whitespace-separated token of one line or several.
+
+        >>> data = [(f"a b {n}", "X Y X") for n in range(40)]
+        >>> model = attend.train("tag", data, hidden_size=8, steps=1, progress=False)
+        >>> len(model.tag("a b c").labels)
+        3
+        """
         one = isinstance(lines, str)
         texts = [lines] if isinstance(lines, str) else list(lines)
         models = tuple(model._get() for model in ensemble)
@@ -413,7 +509,13 @@ class Model:
         *,
         ensemble: Sequence[Model] = (),
     ) -> Completion | list[float]:
-        """Log-probability of a text (language models), or of each target given its source line."""
+        """Log-probability of a text (language models), or of each target given its source line.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> [score < 0 for score in model.score(["ab", "abc"], ["ba", "cba"])]
+        [True, True]
+        """
         models = tuple(model._get() for model in ensemble)
         if self.type == "lm":
             handle = self._get()
@@ -443,6 +545,12 @@ class Model:
         attend.metrics.Score objects. Without data: the validation data of training, if
         `recorded_data` allows to open the files that the model names. `seed` is that of the bootstrap
         and of sampling; further options are those of decoding (generate()).
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> result = model.evaluate(pairs, metrics=["chrf"])
+        >>> result["lines"], result["chrf"].value <= 100
+        (200, True)
         """
         from attend.metrics import Score
 
@@ -479,7 +587,14 @@ class Model:
         **decoding: Unpack[SearchOptions],
     ) -> Comparison:
         """Compares this model with a baseline (a model, or several as an ensemble) on the same data,
-        with paired significance tests. Arguments are those of evaluate()."""
+        with paired significance tests. Arguments are those of evaluate().
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> comparison = model.compare(model, pairs, metrics=["chrf"], resamples=20)
+        >>> type(comparison).__name__
+        'Comparison'
+        """
         path, examples = _source(data)
         others = (baseline,) if isinstance(baseline, Model) else tuple(baseline)
         options = {
@@ -509,6 +624,12 @@ class Model:
         By default, from the output (or `target`, forced) to the source; in a classifier, from its
         label to the tokens. A Transformer also has block="encoder" and "decoder" (the block of a
         language model), layers and heads from 1; layer 0 is the last, head 0 the mean of all.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> map = model.attention_map("ab", "ba")
+        >>> map.key_labels[:2]
+        ['a', 'b']
         """
         plain = block is None and layer == 0 and head == 0 and not every_head
         if plain and self.type == "classifier":
@@ -529,7 +650,14 @@ class Model:
     def attention_overview(
         self, line: str, target: str | None = None, *, block: Block = "encoder"
     ) -> AttentionMap:
-        """All layers and heads of a block of a Transformer, as small panels."""
+        """All layers and heads of a block of a Transformer, as small panels.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, architecture="transformer", hidden_size=8, heads=2,
+        ...                      layers=1, steps=1, progress=False)
+        >>> model.attention_overview("ab").svg()[:100].count("<svg") == 1
+        True
+        """
         return from_dict(_core.attention_overview(self._get(), block, line, target))
 
     @property
@@ -539,23 +667,46 @@ class Model:
         return dict(zip(names, _core.attention_layers(self._get())))
 
     def alternatives(self, line: str, target: str | None = None, *, count: int = 5) -> Alternatives:
-        """The most probable tokens at each step of an output, or of the text of a language model."""
+        """The most probable tokens at each step of an output, or of the text of a language model.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> "<html" in model.alternatives("ab", count=2).html()
+        True
+        """
         rows, page = _core.alternatives(self._get(), line, target, count)
         return Alternatives([AlternativeStep(*row) for row in rows], page)
 
     def beam_tree(self, line: str, **decoding: Unpack[DecodingOptions]) -> BeamTree:
-        """The beam search of generate() for one line as a tree; beam is at least 2."""
+        """The beam search of generate() for one line as a tree; beam is at least 2.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> type(model.beam_tree("ab", beam=2)).__name__
+        'BeamTree'
+        """
         options: dict[str, Any] = {"beam": 4, **decoding}
         rows, svg, text = _core.beam_tree(self._get(), line, options)
         return BeamTree([BeamNode(*row) for row in rows], svg, text)
 
     def curves(self) -> str:
-        """The learning curves of the training record as SVG."""
+        """The learning curves of the training record as SVG.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> model.curves()[:100].count("<svg") == 1
+        True
+        """
         return _core.curves(self._get(), {"format": "svg"})
 
     def sheet(self, line: str, target: str | None = None, *, step: int = 0) -> Sheet:
         """The whole model on a line as a worksheet, from the embeddings to the probabilities; a
-        large model in part. `step` is that of the decoder to work out, from 1."""
+        large model in part. `step` is that of the decoder to work out, from 1.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> model.sheet("ab").check()
+        """
         import tempfile
 
         with tempfile.TemporaryDirectory() as folder:
@@ -572,7 +723,13 @@ class Model:
         layer: int = 1,
         head: int = 1,
     ) -> Sheet:
-        """One head of a Transformer as a worksheet: every number from its input to its output."""
+        """One head of a Transformer as a worksheet: every number from its input to its output.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, architecture="transformer", hidden_size=8, heads=2,
+        ...                      layers=1, steps=1, progress=False)
+        >>> model.head_sheet("ab").check()
+        """
         import tempfile
 
         with tempfile.TemporaryDirectory() as folder:
@@ -588,7 +745,13 @@ class Model:
         layer: int = 1,
         signal: Literal["default", "hidden", "cell"] = "default",
     ) -> HighlightedText:
-        """The value of one unit of a recurrent model after each token of a text."""
+        """The value of one unit of a recurrent model after each token of a text.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> text = model.unit_activations("a (b)", 1)
+        >>> "b" in text.text()
+        True
+        """
         return HighlightedText(*_core.unit_activations(self._get(), text, layer, unit, signal))
 
     def cells(
@@ -603,6 +766,10 @@ class Model:
 
         `patterns` are further properties, "NAME=REGEX". Options: signal, held_out, max_tokens,
         n_best.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> isinstance(model.cells(text="a (b) c\\n" * 150).json(), dict)
+        True
         """
         if (path is None) == (text is None):
             raise TypeError("cells() takes either a path or text=")
@@ -611,7 +778,12 @@ class Model:
         return Cells(_core.cells(self._get(), path, text, list(patterns), {**options}))
 
     def gradient_flow(self, text: str) -> GradientFlow:
-        """Gradient norms of the last token's loss at the states before it."""
+        """Gradient norms of the last token's loss at the states before it.
+
+        >>> model = attend.train("lm", ["a (b) c\\n" * 50], hidden_size=8, steps=1, progress=False)
+        >>> type(model.gradient_flow("a (b) c")).__name__
+        'GradientFlow'
+        """
         loss, layers, svg = _core.gradient_flow(self._get(), text)
         return GradientFlow(loss, dict(layers), svg)
 
@@ -622,5 +794,13 @@ class Model:
         attention: bool = False,
         hidden_states: bool = False,
     ) -> Session:
-        """A session for decoding step by step, with this model or an ensemble."""
+        """A session for decoding step by step, with this model or an ensemble.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> session = model.session(attention=True)
+        >>> session.start(["ab", "abc"])
+        >>> session.step([session.start_token] * 2).log_probs.shape == (2, session.vocab_size)
+        True
+        """
         return Session(self, ensemble=ensemble, attention=attention, hidden_states=hidden_states)

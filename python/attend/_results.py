@@ -87,7 +87,13 @@ class Output:
         return [(int(i), int(j)) for i, _, j in (pair.partition("-") for pair in pairs)]
 
     def attention_map(self, layer: int | None = None) -> AttentionMap:
-        """The attention; of one layer (0: the last) with a panel per head, if all_heads was set."""
+        """The attention; of one layer (0: the last) with a panel per head, if all_heads was set.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> model.generate("ab", attention=True).attention_map().key_labels[:2]
+        ['a', 'b']
+        """
         found = _core.output_map(*self._place, -1 if layer is None else layer)
         if found is None:
             raise ValueError("this output has no such attention: generate(…, attention=True)")
@@ -102,18 +108,39 @@ class Output:
     ) -> str:
         """The attention of a caption: for each word a copy of the image, bright where the model
         attends. `image` is an attend.Image, or what Image() takes; None: blank. With `crop` the
-        model saw its center square, otherwise all of it."""
+        model saw its center square, otherwise all of it.
+
+        >>> images, captions = attend.datasets.shapes(train_count=20, image_size=24)
+        >>> examples = list(enumerate(captions))
+        >>> model = attend.train("caption", examples, features=images, valid_fraction=0.2,
+        ...                      hidden_size=8, steps=1, progress=False)
+        >>> output = model.caption(images, attention=True)[0]
+        >>> "<svg" in output.overlay()
+        True
+        """
         from attend._images import as_image
 
         pixels = None if image is None else as_image(image).pixels
         return _core.output_overlay(self._place, crop, pixels, {"format": format})
 
     def json(self) -> Any:
-        """The output as Python values (docs/running.md lists the keys)."""
+        """The output as Python values (docs/running.md lists the keys).
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> isinstance(model.generate("ab").json(), dict)
+        True
+        """
         return json.loads(_core.output_json(*self._place))
 
     def html(self) -> str:
-        """A page: tokens that show their attention when pointed at, the map, a table."""
+        """A page: tokens that show their attention when pointed at, the map, a table.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
+        >>> "<html" in model.generate("ab", attention=True).html()
+        True
+        """
         return _core.output_html(*self._place)
 
     def _repr_html_(self) -> str:
@@ -149,7 +176,13 @@ class Prediction:
     truncated_input_tokens: int
 
     def attention_map(self) -> AttentionMap:
-        """The attention to each token, with a panel per head."""
+        """The attention to each token, with a panel per head.
+
+        >>> data = [(f"{word} {n}", word) for n in range(20) for word in ("good", "bad")]
+        >>> model = attend.train("classify", data, hidden_size=8, steps=1, progress=False)
+        >>> model.classify("good 3", attention=True).attention_map().key_labels
+        ['good', '3']
+        """
         if self.weights is None:
             raise ValueError("this prediction has no attention: classify(…, attention=True)")
         rows = self.weights if self.head_weights is None else self.head_weights

@@ -114,25 +114,50 @@ class Sheet:
         width: int | None = None,
         ascii: bool = False,
     ) -> str:
-        """The sheet for a terminal; `only` shows one step, `row` and `head` parts of matrices."""
+        """The sheet for a terminal; `only` shows one step, `row` and `head` parts of matrices.
+
+        >>> sheet = attend.Sheet("w = softmax([1 2])\\nexpect sum(w) = 1")
+        >>> "softmax" in sheet.text(digits=3)
+        True
+        """
         return self._render(
             "text", digits=digits, only=only, row=row, head=head, width=width, ascii=ascii
         )
 
     def markdown(self, *, digits: int | None = None, only: str | None = None) -> str:
-        """The sheet as Markdown."""
+        """The sheet as Markdown.
+
+        >>> sheet = attend.Sheet("w = softmax([1 2])\\nexpect sum(w) = 1")
+        >>> "softmax" in sheet.markdown()
+        True
+        """
         return self._render("markdown", digits=digits, only=only)
 
     def latex(self, *, digits: int | None = None, only: str | None = None) -> str:
-        """The sheet as LaTeX."""
+        """The sheet as LaTeX.
+
+        >>> sheet = attend.Sheet("w = softmax([1 2])\\nexpect sum(w) = 1")
+        >>> "\\\\begin" in sheet.latex()
+        True
+        """
         return self._render("latex", digits=digits, only=only)
 
     def html(self, *, digits: int | None = None, only: str | None = None) -> str:
-        """The sheet as a page that needs no other file."""
+        """The sheet as a page that needs no other file.
+
+        >>> sheet = attend.Sheet("w = softmax([1 2])\\nexpect sum(w) = 1")
+        >>> "<html" in sheet.html()
+        True
+        """
         return self._render("html", digits=digits, only=only)
 
     def json(self) -> Any:
-        """The trace as Python values (docs/rendering.md lists the keys)."""
+        """The trace as Python values (docs/rendering.md lists the keys).
+
+        >>> sheet = attend.Sheet("w = softmax([1 2])\\nexpect sum(w) = 1")
+        >>> isinstance(sheet.json(), dict)
+        True
+        """
         return json.loads(self._render("json"))["sheets"][0]
 
     @property
@@ -171,7 +196,15 @@ class Sheet:
         raise KeyError(name)
 
     def check(self) -> None:
-        """Raises attend.Error if a check of the sheet failed."""
+        """Raises attend.Error if a check of the sheet failed.
+
+        >>> sheet = attend.Sheet("expect 1 + 1 = 3")
+        >>> try:
+        ...     sheet.check()
+        ... except attend.Error:
+        ...     print("a check failed")
+        a check failed
+        """
         if self.failures:
             first = self.failures[0]
             error = _core.Error(f"{self.name}:{first.line}: {first.message}\n{first.excerpt}")

@@ -99,21 +99,48 @@ class Training:
         )
 
     def advance(self, steps: int, callback: Callable[[Event], Any] | None = None) -> None:
-        """Makes up to `steps` optimizer steps, with the validations that fall due."""
+        """Makes up to `steps` optimizer steps, with the validations that fall due.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> run = attend.Training("pairs", pairs, hidden_size=8, steps=3)
+        >>> run.advance(2)
+        >>> run.steps
+        2
+        """
         if steps < 1:
             raise ValueError(f"steps: expected at least 1, found {steps}")
         _core.training_run(self._handle, steps, callback)
 
     def run(self, callback: Callable[[Event], Any] | None = None) -> None:
-        """Trains to the end and writes the model and a checkpoint to the setting `out`."""
+        """Trains to the end and writes the model and a checkpoint to the setting `out`.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> run = attend.Training("pairs", pairs, hidden_size=8, steps=3, out="model.safetensors")
+        >>> run.run()
+        >>> attend.Model.load("model.safetensors").type
+        'seq2seq'
+        """
         _core.training_run(self._handle, 0, callback)
 
     def save(self) -> None:
-        """Writes the checkpoint and the best model so far."""
+        """Writes the checkpoint and the best model so far.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> run = attend.Training("pairs", pairs, hidden_size=8, steps=3, out="model.safetensors")
+        >>> run.advance(1)
+        >>> run.save()
+        """
         _core.training_save(self._handle)
 
     def model(self) -> Model:
-        """A model with the best parameters so far."""
+        """A model with the best parameters so far.
+
+        >>> pairs = attend.datasets.reverse(train_count=200)
+        >>> run = attend.Training("pairs", pairs, hidden_size=8, steps=3)
+        >>> run.advance(3)
+        >>> run.model().type
+        'seq2seq'
+        """
         return Model._from(_core.training_model(self._handle))
 
     @property

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/minmax.h"
 
 #include <assert.h>
@@ -126,7 +127,13 @@ static att_status create(att_tensor *out, att_dtype dtype, int rank, const int64
 att_status att_tensor_new(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
                           att_error *err)
 {
-    return create(out, dtype, rank, shape, true, err);
+    att_progress_scope scope;
+    att_progress_begin_operation(&scope, "allocating");
+    att_status status = create(out, dtype, rank, shape, true, err);
+    status = att_progress_end(&scope, status, err);
+    if (status != ATT_OK)
+        att_tensor_free(out);
+    return status;
 }
 
 att_status att_tensor_new_uninitialized(att_tensor *out, att_dtype dtype, int rank,

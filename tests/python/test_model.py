@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import pathlib
 import pickle
 import subprocess
 import sys
 import threading
+import types
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -136,6 +138,14 @@ def test_tokens_have_places_in_the_text(model: attend.Model, lm: attend.Model) -
         lm.detokenize([10**6])
 
 
+def versioned(capsule: Any) -> tuple[int, int]:
+    """Flags and address of a capsule of DLPack 1.0; it stays with its owner."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    words = ctypes.cast(get(capsule, b"dltensor_versioned"), ctypes.POINTER(ctypes.c_uint64))
+    return words[3], words[4]  # after the version, the context and the deleter
+
+
 def test_parameters_are_read_only_and_can_be_replaced(model: attend.Model) -> None:
     name = next(iter(model.parameters))
     values = model.parameters[name]
@@ -144,7 +154,11 @@ def test_parameters_are_read_only_and_can_be_replaced(model: attend.Model) -> No
     # By DLPack a copy leaves, since consumers write through its flag, unless copy=False asks.
     for version in (None, (1, 0)):
         assert values.__dlpack__(max_version=version) is not None
-    assert values.__dlpack__(max_version=(1, 0), copy=False) is not None
+    np.testing.assert_array_equal(np.from_dlpack(values), values)
+    flags, address = versioned(values.__dlpack__(max_version=(1, 0), copy=False))
+    assert flags == 1 and address == np.asarray(values).ctypes.data  # read-only, the memory itself
+    flags, address = versioned(values.__dlpack__(max_version=(1, 0)))
+    assert flags == 2 and address != np.asarray(values).ctypes.data  # a copy
     with pytest.raises(BufferError, match="read-only"):
         values.__dlpack__(copy=False)
     with pytest.raises(KeyError):
@@ -259,10 +273,52 @@ def test_unknown_settings_name_the_nearest() -> None:
     assert attend.settings("reverse")["alphabet"].help
 
 
-def test_progress_is_written_to_standard_error(capfd: Any) -> None:
+def test_progress_is_written_to_standard_error(capfd: Any, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as if it were not installed
     attend.train("pairs", PAIRS, hidden_size=8, steps=2)
     out, err = capfd.readouterr()
-    assert out == "" and "2" in err
+    assert out == "" and "step 2 of 2: loss" in err
+
+
+def test_progress_is_a_bar_of_tqdm_where_it_is_installed(capfd: Any, monkeypatch: Any) -> None:
+    seen: list[Any] = []
+
+    class Bar:
+        def __init__(self, **options: Any) -> None:
+            seen.append(options)
+
+        def update(self, steps: int) -> None:
+            seen.append(steps)
+
+        def set_postfix_str(self, text: str) -> None:
+            seen.append(text)
+
+        def close(self) -> None:
+            seen.append("closed")
+
+    module = types.ModuleType("tqdm.auto")
+    module.tqdm = Bar  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", module)
+    attend.train("pairs", PAIRS, hidden_size=8, steps=3)
+    assert capfd.readouterr() == ("", "")
+    assert seen[0] == {"total": 3, "unit": "step"} and seen[-1] == "closed"
+    assert sum(item for item in seen if isinstance(item, int)) == 3
+    assert any(str(item).startswith("loss ") for item in seen)
+
+
+def test_every_task_takes_an_iterator() -> None:
+    small: Any = {"hidden_size": 8, "steps": 2, "progress": False}
+    labelled = [(f"{word} {n}", word) for n in range(20) for word in ("good", "bad")]
+    texts = [f"line {n} of a text\n" for n in range(60)]
+    tagged = [(f"dog {n} runs", "NOUN NUM VERB") for n in range(60)]
+    tasks: list[tuple[str, list[Any]]] = [
+        ("pairs", PAIRS), ("lm", texts), ("classify", labelled), ("tag", tagged)]  # fmt: skip
+    for task, data in tasks:
+        whole = attend.train(task, data, **small)
+        once = attend.train(task, (example for example in data), **small)
+        for name, values in whole.parameters.items():
+            np.testing.assert_array_equal(values, once.parameters[name])
 
 
 def test_captions_come_from_arrays() -> None:

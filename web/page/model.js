@@ -337,7 +337,7 @@ export function startModel({ connect, load, notice, select, openSheet }) {
   get("model-open").addEventListener("click", () => choose(".safetensors", openFile));
   document.addEventListener("drop", (event) => {
     const file = event.dataTransfer?.files[0];
-    if (file?.type.startsWith("image/") && !get("model").hidden) return void openImage(file);
+    if (file?.type?.startsWith("image/") && !get("model").hidden) return void openImage(file);
     if (!file || !/\.safetensors$/.test(file.name) || !get("cells").hidden) return; // tab 5 opens its own
     select("model");
     openFile(file);

@@ -209,7 +209,7 @@ class Run {
     this.bar.value = progress.steps > 0 ? steps / progress.steps : 0;
     if (Number.isFinite(progress.loss)) this.lastLoss = progress.loss.toFixed(4);
     const rows = [["step", `${steps} of ${progress.steps || "?"}`], ["training loss", this.lastLoss ?? "…"]];
-    if (progress.tokensPerSecond > 0) this.lastRate = Math.round(progress.tokensPerSecond).toLocaleString("en");
+    if (progress.tokensPerSecond >= 1) this.lastRate = Math.round(progress.tokensPerSecond).toLocaleString("en");
     rows.push(["tokens per second", this.lastRate ?? "…"]);
     if (last) {
       rows.push(["validation loss", last.loss.toFixed(4)], ["token accuracy", `${(100 * last.accuracy).toFixed(2)} %`]);

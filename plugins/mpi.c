@@ -17,8 +17,15 @@ __attribute__((visibility("default"))) att_transport_plugin attend_transport;
 typedef struct link {
     MPI_Request *requests; /* [capacity]; MPI_REQUEST_NULL: free */
     int64_t capacity, next;
+    double spin_seconds; /* a wait polls for so long before it leaves the core to others */
     char host[MPI_MAX_PROCESSOR_NAME];
 } link_state;
+
+/* Where every process of the host has a core, and where not; and how long a core is left only if
+ * others want it, before the wait sleeps. */
+#define SPIN_SECONDS   0.5e-3
+#define SHARED_SECONDS 20e-6
+#define YIELD_SECONDS  1e-3
 
 static link_state the_link;
 
@@ -124,24 +131,25 @@ static att_status test_all(link_state *link, int64_t *requests, size_t count, si
     return ATT_OK;
 }
 
-/* Polls, at first without a pause: short messages take microseconds. Then it leaves the core to
- * others: there may be more processes than cores. */
+/* Polls, at first without a pause: a MB takes some hundred microseconds in memory, and on a busy
+ * machine a core that was left to others comes back much later. Then it leaves the core to others.
+ */
 static att_status wait_all(void *context, int64_t *requests, size_t count, double seconds,
                            att_error *err)
 {
+    link_state *link = context;
     size_t left;
-    double start = 0;
-    for (int64_t looks = 0;; looks++) {
-        att_status status = test_all(context, requests, count, &left, err);
+    double start = seconds > 0 ? now() : 0;
+    for (;;) {
+        att_status status = test_all(link, requests, count, &left, err);
         if (status != ATT_OK || left == 0 || seconds <= 0)
             return status;
-        if (looks == 0)
-            start = now();
-        else if (now() - start >= seconds)
+        double waited = now() - start;
+        if (waited >= seconds)
             return ATT_OK;
-        if (looks >= 200)
-            nanosleep(&(struct timespec){ .tv_nsec = looks < 2000 ? 20000 : 200000 }, NULL);
-        else if (looks >= 20)
+        if (waited >= link->spin_seconds + YIELD_SECONDS)
+            nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+        else if (waited >= link->spin_seconds)
             sched_yield();
     }
 }
@@ -166,6 +174,18 @@ static void close_link(void *context)
     MPI_Finalize();
 }
 
+static double choose_spin(void)
+{
+    MPI_Comm host;
+    int processes = 1;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) !=
+        MPI_SUCCESS)
+        return SHARED_SECONDS;
+    MPI_Comm_size(host, &processes);
+    MPI_Comm_free(&host);
+    return processes <= sysconf(_SC_NPROCESSORS_ONLN) ? SPIN_SECONDS : SHARED_SECONDS;
+}
+
 /* Messages are started and tested by one thread; the library's others compute. */
 att_status attend_transport(att_transport *out, const char *version, att_error *err)
 {
@@ -184,6 +204,7 @@ att_status attend_transport(att_transport *out, const char *version, att_error *
         return fail(err, "MPI_Init", code);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Get_processor_name(the_link.host, &length);
+    the_link.spin_seconds = choose_spin();
     *out = (att_transport){ .size = sizeof *out,
                             .context = &the_link,
                             .host = the_link.host,

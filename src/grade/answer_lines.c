@@ -163,8 +163,10 @@ static size_t assigned_name(const char *data, size_t at, size_t end)
  * product: there the name must be that of the line's first with another index, "y1 = 1 y2 = 2". */
 static bool begins_statement(const char *data, size_t start, size_t at, size_t end)
 {
+    if (!strchr(" ,;", data[at - 1])) /* first: names are as long as a hand-in may be */
+        return false;
     size_t name = assigned_name(data, at, end), before = at;
-    if (name == 0 || !strchr(" ,;", data[at - 1]))
+    if (name == 0)
         return false;
     while (before > start && data[before - 1] == ' ')
         before--;
@@ -182,8 +184,11 @@ static bool begins_statement(const char *data, size_t start, size_t at, size_t e
 /* Where the statement that begins at `at` ends: at the end of its line, or before another one. */
 static size_t statement_end(const struct text *text, size_t at)
 {
+    enum { MAX_LINE = 4096 }; /* nobody writes more; each statement looks for the end of its line */
     size_t end = line_end(text, at), next;
     bool table;
+    if (end - at > MAX_LINE)
+        return end;
     size_t start = skip_ordinal(text->data, skip_marks(text->data, at, end, &table), end);
     size_t first = find_separator(text->data, start, end, false, &next);
     int depth = 0;
@@ -458,12 +463,13 @@ static size_t find_near(const struct text *text, const char *name)
 /* Whether the value is that of an answer, and the name one that people give to values. */
 static bool is_unknown_answer(const struct text *text, const char *name, size_t value, size_t end)
 {
-    enum { MAX_SYMBOL = 24 };
+    enum { MAX_SYMBOL = 24, MAX_VALUE = 1000 };
     att_numbers numbers;
     const char *problem;
     size_t length = strlen(name);
-    bool plain = length > 0 && length <= MAX_SYMBOL && !strchr(name, ' ') &&
-                 !isdigit((unsigned char)name[0]) && value > 0 && text->data[value - 1] == '=';
+    bool plain = length > 0 && length <= MAX_SYMBOL && end - value <= MAX_VALUE &&
+                 !strchr(name, ' ') && !isdigit((unsigned char)name[0]) && value > 0 &&
+                 text->data[value - 1] == '=';
     return plain && read_chain(text, value, end, 0, &numbers, &problem);
 }
 
@@ -486,12 +492,11 @@ static att_status read_misspelled(const struct text *text, size_t at, size_t end
     memcpy(name, text->data + from, to - from);
     name[to - from] = '\0';
     entry.ask = find_near(text, name);
-    size_t stop = value_end(text, entry.value, end);
     if (entry.ask == SIZE_MAX)
-        return is_unknown_answer(text, name, entry.value, stop) ? add_note(text, line, name, NULL)
-                                                                : ATT_OK;
+        return is_unknown_answer(text, name, entry.value, end) ? add_note(text, line, name, NULL)
+                                                               : ATT_OK;
     ATT_TRY(add_note(text, line, name, text->sheet->asks[entry.ask]->name));
-    return read_entry(text, &entry, stop, line);
+    return read_entry(text, &entry, value_end(text, entry.value, end), line);
 }
 
 /* Reads every line; `misspelled`: the ones with names that are only near. */

@@ -77,33 +77,18 @@ PyObject *core_array_view(att_tensor *tensor, PyObject *owner)
     return array_new(tensor, owner, true);
 }
 
-/* Whether filling the array takes milliseconds, so that signals must be handled meanwhile. */
-static bool is_large(att_dtype dtype, int rank, const int64_t *shape)
-{
-    double bytes = (double)dtype_row(dtype)->size;
-    for (int i = 0; i < rank; i++)
-        bytes *= (double)shape[i];
-    return bytes > (1 << 22);
-}
-
+/* Signals are handled meanwhile: filling new memory of gigabytes takes seconds. */
 PyObject *core_array_zeros(att_dtype dtype, int rank, const int64_t *shape)
 {
     att_tensor tensor;
     att_error err = { 0 };
     core_call call;
-    bool large = is_large(dtype, rank, shape);
-    if (large)
-        core_begin(&call);
+    core_begin(&call);
     att_status status = att_tensor_new(&tensor, dtype, rank, shape, &err);
-    if (large && !core_end(&call, status, &err)) {
-        att_tensor_free(&tensor);
-        return NULL;
-    }
-    if (status) {
-        core_raise(status, &err);
-        return NULL;
-    }
-    return core_array_take(&tensor, false);
+    if (core_end(&call, status, &err))
+        return core_array_take(&tensor, false);
+    att_tensor_free(&tensor);
+    return NULL;
 }
 
 static PyObject *array_copy(const void *values, att_dtype dtype, int rank, const int64_t *shape)

@@ -19,7 +19,7 @@ demo: ## train with and without attention, show its attention map, compute a wor
 	@scripts/demo $(BUILD)/attend
 
 test: ## build and run every test, also under the sanitizers
-	@scripts/setup build test
+	@scripts/setup build test webtest
 	@scripts/test
 
 test-long: ## run what takes too long for `make test`; PARTS="bits …" for some of it

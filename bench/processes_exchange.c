@@ -3,7 +3,8 @@
  *
  * processes_exchange exchange PARAMETERS ROUNDS: the exchange of a step (src/train/exchange.h)
  * against MPI_Allreduce of the same gradients, in turns, in one run: the shortest and the median
- * seconds of each.
+ * seconds of each, and of the shortest exchange the seconds of its phases (gradients, totals,
+ * parameters) and the bytes that process 0 and the process that sent most have sent.
  *
  * processes_exchange train TASK KEY VALUE…: the shortest step of a training run by these settings,
  * with what process 0 sent and waited in it. */
@@ -25,10 +26,27 @@ static void check(att_status status, const att_error *err)
     MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
+/* All processes go on at the same moment: they run on one machine and have one clock. After
+ * MPI_Barrier a process can be a latency ahead of another, which on a slow link hides some of the
+ * messages that follow. */
+static void meet(void)
+{
+    static double longest; /* of the messages below, so far */
+    double own[2] = { now(), longest }, all[2];
+    MPI_Allreduce(own, all, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    double start = all[0] + 1.5 * all[1] + 1e-3, taken = now() - own[0];
+    longest = taken > longest ? taken : longest;
+    while (now() < start)
+        sched_yield();
+}
+
+/* An exchange: gradients, totals, parameters, and all of it. */
+enum { GRADIENTS, TOTALS, PARAMETERS, WHOLE, PHASES };
+
 /* A step of one micro-batch for each process, whose backward pass takes no time: nothing overlaps.
- */
-static double exchange_step(att_exchange *exchange, att_params *params, att_gradient_tree *tree,
-                            int ranks)
+ * A phase takes as long as in the process in which it takes longest. */
+static void exchange_step(att_exchange *exchange, att_params *params, att_gradient_tree *tree,
+                          int ranks, double seconds[PHASES])
 {
     att_error err = { 0 };
     att_range own;
@@ -38,22 +56,25 @@ static double exchange_step(att_exchange *exchange, att_params *params, att_grad
     check(att_gradient_tree_leaf(tree, params, own.begin, &err), &err);
     for (size_t i = 0; i < params->size; i++)
         params->grad[i] = (float)(i % 7);
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = now();
+    meet();
+    double at[PHASES] = { now() };
     att_exchange_begin_leaf(exchange, true);
     att_exchange_on_final(exchange, 0);
     check(att_exchange_end_leaf(exchange, sums, &err), &err);
     check(att_exchange_sum(exchange, &err), &err);
+    at[TOTALS] = now();
     check(att_exchange_totals(exchange, &totals, 0, &err), &err);
+    at[PARAMETERS] = now();
     check(att_exchange_slices(exchange, params->value, &err), &err);
-    double seconds = now() - start, longest;
-    MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return longest;
+    at[WHOLE] = now();
+    double mine[PHASES] = { at[TOTALS] - at[GRADIENTS], at[PARAMETERS] - at[TOTALS],
+                            at[WHOLE] - at[PARAMETERS], at[WHOLE] - at[GRADIENTS] };
+    MPI_Allreduce(mine, seconds, PHASES, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
 static double allreduce(float *gradient, int count)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     double start = now(), longest;
     MPI_Allreduce(MPI_IN_PLACE, gradient, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     double seconds = now() - start;
@@ -80,21 +101,28 @@ static void measure(att_transport *transport, int64_t count, int rounds)
     check(att_gradient_tree_new(&tree, params.size, ranks, transport->rank, transport->rank + 1,
                                 &err),
           &err);
+    double phases[PHASES], best[PHASES] = { [WHOLE] = 1e9 }, sent = 0, most;
     for (int i = -1; i < rounds; i++) { /* the first to connect and to touch the memory */
-        double a = exchange_step(&exchange, &params, &tree, ranks);
+        double before = exchange.group.sent_bytes;
+        exchange_step(&exchange, &params, &tree, ranks, phases);
+        sent = exchange.group.sent_bytes - before;
         double b = allreduce(gradient, (int)count);
-        if (i >= 0) {
-            times[0][i] = a;
-            times[1][i] = b;
-        }
+        if (i < 0)
+            continue;
+        times[0][i] = phases[WHOLE];
+        times[1][i] = b;
+        if (phases[WHOLE] < best[WHOLE])
+            memcpy(best, phases, sizeof best);
     }
+    MPI_Allreduce(&sent, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     for (int k = 0; k < 2; k++)
         qsort(times[k], (size_t)rounds, sizeof(double), compare_seconds);
     if (transport->rank == 0)
-        printf("{\"processes\":%d,\"bytes\":%lld,\"exchange\":[%.6f,%.6f],\"allreduce\":[%.6f,%.6f]"
-               "}\n",
-               ranks, (long long)params.size * 4, times[0][0], times[0][rounds / 2], times[1][0],
-               times[1][rounds / 2]);
+        printf(
+            "{\"processes\":%d,\"bytes\":%lld,\"exchange\":[%.6f,%.6f],\"allreduce\":[%.6f,%.6f],"
+            "\"phases\":[%.6f,%.6f,%.6f],\"sent\":%.0f,\"most_sent\":%.0f}\n",
+            ranks, (long long)params.size * 4, times[0][0], times[0][rounds / 2], times[1][0],
+            times[1][rounds / 2], best[GRADIENTS], best[TOTALS], best[PARAMETERS], sent, most);
 }
 
 /* The figures of the steps so far, and of the shortest. */

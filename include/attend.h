@@ -1522,7 +1522,9 @@ ATT_API att_status att_model_without_heads(att_model **out, const att_model *mod
                                            const att_attention_head *heads, size_t count,
                                            att_error *err);
 
-/* The most probable tokens at each step of an output, or of the text of a language model. */
+/* The most probable choices at each step. A step is a token of the output of a seq2seq or caption
+ * model, a token of the text of a language model, the prediction of a classifier, or a token and
+ * its label by a tagger: there the alternatives are labels. */
 typedef struct att_alternative_step {
     const char *token;         /* what was chosen here; NULL behind the text of a language model */
     double probability;        /* of that token; NaN where there is none */
@@ -1530,12 +1532,28 @@ typedef struct att_alternative_step {
     int64_t count;             /* alternatives, that token included if it is among them */
     const char *const *tokens; /* [count] the most probable first */
     const double *probabilities; /* [count] */
+    const char *source; /* of a tagger: the token that the labels are for; NULL for others */
 } att_alternative_step;
+typedef struct att_alternatives_options {
+    size_t size;
+    int64_t count;                        /* alternatives for each step, up to 100; 0: 5 */
+    const char *target;                   /* output of a seq2seq or caption model; NULL: its own */
+    const att_decoding_options *decoding; /* how its own output is found; NULL: greedy. For a model
+                                             of any type, the ensemble */
+} att_alternatives_options;
 typedef struct att_alternatives att_alternatives;
-/* `target` is the output of a seq2seq model; NULL: its own. `count` alternatives for each step. */
+/* Probabilities are those of the model, whatever the search: of a classifier calibrated, of a
+ * tagger with a CRF the marginals over all sequences of labels (forward-backward), so that a label
+ * of the best sequence (Viterbi) may have another rank than 1. `line` is a source, a text or a
+ * sentence. */
 ATT_API att_status att_model_alternatives(att_alternatives **out, const att_model *model,
-                                          const char *input, const char *target, int64_t count,
+                                          const char *line, const att_alternatives_options *options,
                                           att_error *err);
+/* The same for the caption of an image: features of one, as in att_model_caption(). */
+ATT_API att_status att_model_caption_alternatives(att_alternatives **out, const att_model *model,
+                                                  const att_tensor *image,
+                                                  const att_alternatives_options *options,
+                                                  att_error *err);
 ATT_API void att_alternatives_free(att_alternatives *alternatives);
 /* The steps; NULL past the last. Text, JSON and HTML. */
 ATT_API const att_alternative_step *att_alternatives_get(const att_alternatives *alternatives,
@@ -1559,10 +1577,17 @@ typedef struct att_beam_node {
     att_beam_fate fate;
 } att_beam_node;
 typedef struct att_beam_tree att_beam_tree;
-/* The search of att_model_generate() for one line; options->beam is at least 2. */
+/* The search of att_model_generate() for one line, or of att_model_complete() for a prompt;
+ * options->beam is at least 2. In a language model the nodes are the new tokens, of which there are
+ * max_output_length (0: 10), and scores leave out the prompt. Classifiers and taggers have no beam
+ * and are ATT_BAD_INPUT. */
 ATT_API att_status att_model_beam_tree(att_beam_tree **out, const att_model *model,
                                        const char *line, const att_decoding_options *options,
                                        att_error *err);
+/* The same for the search of att_model_caption() for one image. */
+ATT_API att_status att_model_caption_beam_tree(att_beam_tree **out, const att_model *model,
+                                               const att_tensor *image,
+                                               const att_decoding_options *options, att_error *err);
 ATT_API void att_beam_tree_free(att_beam_tree *tree);
 /* The nodes, step by step, the best of a step first; NULL past the last. Text, JSON and SVG. */
 ATT_API const att_beam_node *att_beam_tree_get(const att_beam_tree *tree, size_t index);

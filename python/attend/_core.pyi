@@ -267,10 +267,20 @@ def attention_overview(
 def attention_layers(model: _Handle) -> tuple[int, int, int, int]: ...
 def model_sheet(model: _Handle, line: str, target: str | None, step: int, file: str) -> str: ...
 def alternatives(
-    model: _Handle, line: str, target: str | None, count: int
-) -> tuple[list[tuple[str | None, float, int, list[tuple[str, float]]]], str]: ...
+    model: _Handle,
+    line: str | ArrayLike,
+    target: str | None,
+    count: int,
+    decoding: _Options,
+    ensemble: tuple[_Handle, ...],
+) -> tuple[
+    list[tuple[str | None, float, int, list[tuple[str, float]], str | None]], str
+]: ...
 def beam_tree(
-    model: _Handle, line: str, decoding: _Options
+    model: _Handle,
+    line: str | ArrayLike,
+    decoding: _Options,
+    ensemble: tuple[_Handle, ...],
 ) -> tuple[list[tuple[int, int, str, float, float, float, str]], str, str]: ...
 def curves(model: _Handle, options: _Options) -> str: ...
 def head_sheet(

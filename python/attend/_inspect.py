@@ -62,18 +62,20 @@ class HighlightedText:
 
 
 class AlternativeStep(NamedTuple):
-    """One step: the token chosen (None behind a text), its probability and rank, and the most
-    probable tokens with their probabilities."""
+    """One step: the token or label chosen (None behind a text), its probability and rank, the most
+    probable ones with their probabilities, and, of a tagger, the token that has the label."""
 
     token: str | None
     probability: float
     rank: int
     tokens: list[tuple[str, float]]
+    source: str | None = None
 
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The most probable tokens at each step of an output. In a notebook they show themselves.
+    """The most probable tokens at each step of an output, or labels. In a notebook they show
+    themselves.
 
     >>> pairs = attend.datasets.reverse(train_count=200)
     >>> model = attend.train("pairs", pairs, hidden_size=8, steps=2, progress=False)

@@ -666,27 +666,50 @@ class Model:
         names = ("encoder", "decoder", "cross", "heads")
         return dict(zip(names, _core.attention_layers(self._get())))
 
-    def alternatives(self, line: str, target: str | None = None, *, count: int = 5) -> Alternatives:
-        """The most probable tokens at each step of an output, or of the text of a language model.
+    def alternatives(
+        self,
+        line: str | ArrayLike,
+        target: str | None = None,
+        *,
+        count: int = 5,
+        ensemble: Sequence[Model] = (),
+        **decoding: Unpack[DecodingOptions],
+    ) -> Alternatives:
+        """The most probable tokens at each step of an output or text, or the most probable labels.
+
+        An output is `target`, or what generate() finds with these options. For a caption model,
+        `line` is the features of one image, [1, cells, depth] or [1, rows, columns, depth].
 
         >>> pairs = attend.datasets.reverse(train_count=200)
         >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
         >>> "<html" in model.alternatives("ab", count=2).html()
         True
         """
-        rows, page = _core.alternatives(self._get(), line, target, count)
+        models = tuple(model._get() for model in ensemble)
+        options: dict[str, Any] = {**decoding}
+        rows, page = _core.alternatives(self._get(), line, target, count, options, models)
         return Alternatives([AlternativeStep(*row) for row in rows], page)
 
-    def beam_tree(self, line: str, **decoding: Unpack[DecodingOptions]) -> BeamTree:
+    def beam_tree(
+        self,
+        line: str | ArrayLike,
+        *,
+        ensemble: Sequence[Model] = (),
+        **decoding: Unpack[DecodingOptions],
+    ) -> BeamTree:
         """The beam search of generate() for one line as a tree; beam is at least 2.
+
+        For a language model, `line` is the prompt, and max_output_length the number of new tokens
+        (default 10). For a caption model, it is the features of one image, as in alternatives().
 
         >>> pairs = attend.datasets.reverse(train_count=200)
         >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
         >>> type(model.beam_tree("ab", beam=2)).__name__
         'BeamTree'
         """
+        models = tuple(model._get() for model in ensemble)
         options: dict[str, Any] = {"beam": 4, **decoding}
-        rows, svg, text = _core.beam_tree(self._get(), line, options)
+        rows, svg, text = _core.beam_tree(self._get(), line, options, models)
         return BeamTree([BeamNode(*row) for row in rows], svg, text)
 
     def curves(self) -> str:

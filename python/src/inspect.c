@@ -95,7 +95,7 @@ static PyObject *model_sheet(PyObject *module, PyObject *args)
     return core_end_string(&call, status, &text, &err);
 }
 
-/* [(token or None, probability, rank, [(token, probability), …]), …] */
+/* [(token or None, probability, rank, [(token, probability), …], source or None), …] */
 static PyObject *alternative_rows(const att_alternatives *alternatives)
 {
     PyObject *list = PyList_New(0);
@@ -107,9 +107,10 @@ static PyObject *alternative_rows(const att_alternatives *alternatives)
             if (!one || PyList_SetItem(tokens, (Py_ssize_t)j, one) < 0)
                 Py_CLEAR(tokens);
         }
-        PyObject *row = tokens ? Py_BuildValue("NdLN", core_str(step->token), step->probability,
-                                               (long long)step->rank, tokens)
-                               : NULL;
+        PyObject *row = tokens
+                            ? Py_BuildValue("NdLNN", core_str(step->token), step->probability,
+                                            (long long)step->rank, tokens, core_str(step->source))
+                            : NULL;
         if (!row || PyList_Append(list, row) < 0)
             Py_CLEAR(list);
         Py_XDECREF(row);
@@ -117,34 +118,77 @@ static PyObject *alternative_rows(const att_alternatives *alternatives)
     return list;
 }
 
-/* alternatives(model, line, target or None, count): (rows, page) */
-static PyObject *alternatives(PyObject *module, PyObject *args)
+/* A line, or the features of an image for a caption model. */
+typedef struct model_input {
+    const char *line; /* NULL: an image */
+    core_input image;
+} model_input;
+
+static bool model_input_get(model_input *out, PyObject *value)
 {
-    (void)module;
-    PyObject *capsule, *out = NULL;
-    const char *input, *target;
-    long long count;
-    if (!PyArg_ParseTuple(args, "OszL:alternatives", &capsule, &input, &target, &count))
-        return NULL;
-    const att_model *model = core_pointer(capsule, CORE_MODEL);
-    if (!model)
-        return NULL;
+    *out = (model_input){ 0 };
+    if (!PyUnicode_Check(value))
+        return core_input_get(&out->image, value, "line", CORE_F32_ONLY);
+    out->line = core_text(value, "line", NULL);
+    return out->line != NULL;
+}
+
+static void model_input_release(model_input *input)
+{
+    if (!input->line)
+        core_input_release(&input->image);
+}
+
+/* The list and its page; NULL with an exception. */
+static PyObject *make_alternatives(const att_model *model, const model_input *input,
+                                   const att_alternatives_options *options)
+{
     att_alternatives *found = NULL;
     att_string page = { 0 };
-    att_render_options options = ATT_INIT(att_render_options);
-    options.format = ATT_FORMAT_HTML;
+    att_render_options as = ATT_INIT(att_render_options);
+    as.format = ATT_FORMAT_HTML;
     att_error err = { 0 };
+    PyObject *out = NULL;
     core_call call;
     core_begin(&call);
-    att_status status = att_model_alternatives(&found, model, input, target, count, &err);
+    att_status status =
+        input->line
+            ? att_model_alternatives(&found, model, input->line, options, &err)
+            : att_model_caption_alternatives(&found, model, &input->image.tensor, options, &err);
     if (!status)
-        status = att_alternatives_render(&page, found, &options, &err);
+        status = att_alternatives_render(&page, found, &as, &err);
     if (core_end(&call, status, &err)) {
         PyObject *rows = alternative_rows(found);
         out = rows ? Py_BuildValue("NN", rows, core_string_take(&page)) : NULL;
     }
     att_string_free(&page);
     att_alternatives_free(found);
+    return out;
+}
+
+/* alternatives(model, line or image, target or None, count, decoding, ensemble): (rows, page) */
+static PyObject *alternatives(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *capsule, *value, *dict, *models, *out = NULL;
+    att_alternatives_options options = ATT_INIT(att_alternatives_options);
+    att_decoding_options decoding;
+    att_model **ensemble;
+    long long count;
+    if (!PyArg_ParseTuple(args, "OOzLO!O!:alternatives", &capsule, &value, &options.target, &count,
+                          &PyDict_Type, &dict, &PyTuple_Type, &models))
+        return NULL;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    model_input input;
+    if (!model || !model_input_get(&input, value))
+        return NULL;
+    if (core_decoding_options(&decoding, &ensemble, dict, models)) {
+        options.count = count == 0 ? -1 : count; /* 0 is no default here */
+        options.decoding = &decoding;
+        out = make_alternatives(model, &input, &options);
+        PyMem_Free(ensemble);
+    }
+    model_input_release(&input);
     return out;
 }
 
@@ -165,42 +209,56 @@ static PyObject *beam_rows(const att_beam_tree *tree)
     return list;
 }
 
-/* beam_tree(model, line, decoding): (rows, SVG, text) */
+/* The nodes, the SVG and the text of a tree; NULL with an exception. */
+static PyObject *make_tree(const att_model *model, const model_input *input,
+                           const att_decoding_options *decoding)
+{
+    att_beam_tree *tree = NULL;
+    att_string svg = { 0 }, text = { 0 };
+    att_render_options options = ATT_INIT(att_render_options);
+    att_error err = { 0 };
+    PyObject *out = NULL;
+    core_call call;
+    core_begin(&call);
+    att_status status =
+        input->line
+            ? att_model_beam_tree(&tree, model, input->line, decoding, &err)
+            : att_model_caption_beam_tree(&tree, model, &input->image.tensor, decoding, &err);
+    if (!status)
+        status = att_beam_tree_render(&text, tree, &options, &err);
+    options.format = ATT_FORMAT_SVG;
+    if (!status)
+        status = att_beam_tree_render(&svg, tree, &options, &err);
+    if (core_end(&call, status, &err)) {
+        PyObject *rows = beam_rows(tree);
+        out = rows ? Py_BuildValue("NNN", rows, core_string_take(&svg), core_string_take(&text))
+                   : NULL;
+    }
+    att_string_free(&svg);
+    att_string_free(&text);
+    att_beam_tree_free(tree);
+    return out;
+}
+
+/* beam_tree(model, line or image, decoding, ensemble): (rows, SVG, text) */
 static PyObject *beam_tree(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *capsule, *dict, *models = PyTuple_New(0), *out = NULL;
-    const char *line;
+    PyObject *capsule, *value, *dict, *models, *out = NULL;
     att_decoding_options decoding;
-    att_model **ensemble = NULL;
-    const att_model *model = NULL;
-    if (models && PyArg_ParseTuple(args, "OsO!:beam_tree", &capsule, &line, &PyDict_Type, &dict) &&
-        core_decoding_options(&decoding, &ensemble, dict, models))
-        model = core_pointer(capsule, CORE_MODEL);
-    if (model) {
-        att_beam_tree *tree = NULL;
-        att_string svg = { 0 }, text = { 0 };
-        att_render_options options = ATT_INIT(att_render_options);
-        att_error err = { 0 };
-        core_call call;
-        core_begin(&call);
-        att_status status = att_model_beam_tree(&tree, model, line, &decoding, &err);
-        if (!status)
-            status = att_beam_tree_render(&text, tree, &options, &err);
-        options.format = ATT_FORMAT_SVG;
-        if (!status)
-            status = att_beam_tree_render(&svg, tree, &options, &err);
-        if (core_end(&call, status, &err)) {
-            PyObject *rows = beam_rows(tree);
-            out = rows ? Py_BuildValue("NNN", rows, core_string_take(&svg), core_string_take(&text))
-                       : NULL;
-        }
-        att_string_free(&svg);
-        att_string_free(&text);
-        att_beam_tree_free(tree);
+    att_model **ensemble;
+    if (!PyArg_ParseTuple(args, "OOO!O!:beam_tree", &capsule, &value, &PyDict_Type, &dict,
+                          &PyTuple_Type, &models))
+        return NULL;
+    const att_model *model = core_pointer(capsule, CORE_MODEL);
+    model_input input;
+    if (!model || !model_input_get(&input, value))
+        return NULL;
+    if (core_decoding_options(&decoding, &ensemble, dict, models)) {
+        out = make_tree(model, &input, &decoding);
+        PyMem_Free(ensemble);
     }
-    PyMem_Free(ensemble);
-    Py_XDECREF(models);
+    model_input_release(&input);
     return out;
 }
 

@@ -16,19 +16,23 @@ static bool all_active(const att_query_tile *tile)
     return tile->active == (uint32_t)(((uint64_t)1 << tile->queries) - 1);
 }
 
-/* The rows of a tile; those of queries that may attend no key become zeros, whatever they hold. */
+/* The rows of a tile, one after another; those of queries that may attend no key become zeros,
+ * whatever they hold. Rows that collide in the cache are copied: every strip of keys reads them all
+ * again. */
 static att_matrix_view active_rows(const att_tensor *tensor, const att_sequence_head *head,
                                    const att_query_tile *tile, float *room)
 {
     att_matrix_view rows =
         att_tensor_head_rows(tensor, head->b, tile->first, head->h, tile->queries, room);
-    if (all_active(tile))
+    if (all_active(tile) && !att_rows_collide(tensor))
         return rows;
+    size_t size = rows.columns * sizeof *room;
     for (size_t q = 0; q < tile->queries; q++) {
-        bool active = tile->active >> q & 1;
-        for (size_t c = 0; c < rows.columns; c++)
-            room[q * rows.columns + c] =
-                active ? rows.data[(ptrdiff_t)q * rows.stride + (ptrdiff_t)c] : 0.0f;
+        float *row = room + q * rows.columns;
+        if (!(tile->active >> q & 1))
+            memset(row, 0, size);
+        else
+            memmove(row, rows.data + (ptrdiff_t)q * rows.stride, size);
     }
     return (att_matrix_view){ room, (ptrdiff_t)rows.columns, rows.rows, rows.columns };
 }

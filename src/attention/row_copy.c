@@ -13,7 +13,7 @@ enum {
     MIN_SHARING_TILES = 8   /* below, copying costs more than it saves */
 };
 
-static bool rows_collide(const att_tensor *tensor)
+bool att_rows_collide(const att_tensor *tensor)
 {
     int64_t stride = tensor->stride[1], width = tensor->shape[3];
     return width > 0 && stride != 0 && stride % COLLISION_FLOATS == 0;
@@ -22,7 +22,7 @@ static bool rows_collide(const att_tensor *tensor)
 att_row_copy att_row_copy_alloc(att_workspace *workspace, const att_tensor *tensor, int64_t keys,
                                 int64_t sharing)
 {
-    bool pays = sharing >= MIN_SHARING_TILES && rows_collide(tensor);
+    bool pays = sharing >= MIN_SHARING_TILES && att_rows_collide(tensor);
     if (att_tensor_rows_in_place(tensor) && !pays)
         return (att_row_copy){ .first = -1 };
     size_t lines = att_ceil_div((size_t)tensor->shape[3], CACHE_LINE_FLOATS) | 1;

@@ -17,6 +17,9 @@ typedef struct att_row_copy {
     int64_t b, g, first; /* the block that is there; first is -1 where there is none */
 } att_row_copy;
 
+/* Whether the rows of a head fall into few sets of the first-level cache. */
+bool att_rows_collide(const att_tensor *tensor);
+
 /* Room for a copy of `keys` rows at a time where it is needed, or where it pays since `sharing`
  * tiles use each block. */
 att_row_copy att_row_copy_alloc(att_workspace *workspace, const att_tensor *tensor, int64_t keys,

@@ -273,6 +273,19 @@ att_status att_prepared_settings_json(att_string *out, const att_settings *setti
     return att_json_finish(&json, "the token file", err);
 }
 
+/* Sets a setting that the token file states. */
+static att_status set(att_settings *settings, const att_json *item, att_setting_origin origin,
+                      const char *name, att_error *err)
+{
+    att_error cause = { 0 };
+    att_status status = att_settings_set_from(settings, item->key, item->string, origin, &cause);
+    if (status == ATT_BAD_INPUT)
+        return att_fail(err, status, name, "the settings: %.300s", cause.message);
+    if (status != ATT_OK && err)
+        *err = cause;
+    return status;
+}
+
 static att_status apply_fixed(att_settings *settings, const att_json *list, const char *name,
                               att_error *err)
 {
@@ -288,25 +301,29 @@ static att_status apply_fixed(att_settings *settings, const att_json *list, cons
             status = att_fail(err, ATT_BAD_INPUT, name, "was prepared with %s %s, not %s",
                               item->key, item->string, own.data ? own.data : "nothing");
         else if (differs)
-            status = att_settings_set_from(settings, item->key, item->string, ATT_FROM_MODEL, err);
+            status = set(settings, item, ATT_FROM_MODEL, name, err);
         att_string_free(&own);
         ATT_TRY(status);
     }
     return ATT_OK;
 }
 
-static att_status apply(att_settings *settings, const att_json *root, const char *name,
-                        att_error *err)
+static att_status get_lists(const att_json **fixed, const att_json **chosen, const att_json *root,
+                            const char *name, att_error *err)
 {
-    const att_json *fixed, *chosen;
-    ATT_TRY(att_json_get(&fixed, root, "settings", ATT_JSON_OBJECT, name, err));
-    ATT_TRY(att_json_get(&chosen, root, "chosen", ATT_JSON_OBJECT, name, err));
+    ATT_TRY(att_json_get(fixed, root, "settings", ATT_JSON_OBJECT, name, err));
+    ATT_TRY(att_json_get(chosen, root, "chosen", ATT_JSON_OBJECT, name, err));
+    for (size_t i = 0; i < (*chosen)->count; i++)
+        ATT_TRY(att_json_expect(&(*chosen)->items[i], ATT_JSON_STRING, name, err));
+    return ATT_OK;
+}
+
+static att_status apply(att_settings *settings, const att_json *fixed, const att_json *chosen,
+                        const char *name, att_error *err)
+{
     ATT_TRY(apply_fixed(settings, fixed, name, err));
-    for (size_t i = 0; i < chosen->count; i++) {
-        const att_json *item = &chosen->items[i];
-        ATT_TRY(att_json_expect(item, ATT_JSON_STRING, name, err));
-        ATT_TRY(att_settings_set_from(settings, item->key, item->string, ATT_FROM_DATA, err));
-    }
+    for (size_t i = 0; i < chosen->count; i++)
+        ATT_TRY(set(settings, &chosen->items[i], ATT_FROM_DATA, name, err));
     return ATT_OK;
 }
 
@@ -315,10 +332,13 @@ att_status att_prepared_settings_apply(att_settings *settings, const char *json,
 {
     att_json_doc doc;
     att_error cause = { 0 };
+    const att_json *fixed, *chosen;
     att_status status = att_json_read(&doc, json, strlen(json), name, NULL, &cause);
-    if (status != ATT_OK)
-        return att_json_fail_in(err, &cause, "the metadata '" ATT_PREPARED_SETTINGS "'", name);
-    status = apply(settings, doc.root, name, err);
+    if (status == ATT_OK)
+        status = get_lists(&fixed, &chosen, doc.root, name, &cause);
+    status = status == ATT_OK
+                 ? apply(settings, fixed, chosen, name, err)
+                 : att_json_fail_in(err, &cause, "the metadata '" ATT_PREPARED_SETTINGS "'", name);
     att_json_free(&doc);
     return status;
 }

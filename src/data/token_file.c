@@ -286,19 +286,41 @@ static bool dtype_fits(att_token_dtype *out, const att_section_spec *spec, const
     return false;
 }
 
+static att_status find_members(const char **dtype, const att_json **shape, const att_json **offsets,
+                               const att_json **count, const att_json *value, const char *name,
+                               att_error *err)
+{
+    const att_json *begin, *end;
+    ATT_TRY(att_json_get_string(dtype, value, "dtype", name, err));
+    ATT_TRY(att_json_get(shape, value, "shape", ATT_JSON_ARRAY, name, err));
+    ATT_TRY(att_json_get(offsets, value, "data_offsets", ATT_JSON_ARRAY, name, err));
+    ATT_TRY(att_json_get_item(count, *shape, 0, ATT_JSON_INTEGER, name, err));
+    ATT_TRY(att_json_get_item(&begin, *offsets, 0, ATT_JSON_INTEGER, name, err));
+    return att_json_get_item(&end, *offsets, 1, ATT_JSON_INTEGER, name, err);
+}
+
+/* The error names the tensor, which is one of the sections. */
+static att_status get_members(const char **dtype, const att_json **shape, const att_json **offsets,
+                              const att_json **count, const att_json *value, const char *name,
+                              att_error *err)
+{
+    char part[80];
+    att_error cause = { 0 };
+    att_status status = find_members(dtype, shape, offsets, count, value, name, &cause);
+    if (status == ATT_OK)
+        return ATT_OK;
+    snprintf(part, sizeof part, "the tensor '%s'", value->key);
+    return att_json_fail_in(err, &cause, part, name);
+}
+
 /* `next` is where the sections before it end: sections follow each other without gap. */
 static att_status place_section(att_token_file *file, const att_json *value, att_token_split split,
                                 att_token_section section, uint64_t *next, att_error *err)
 {
     att_section_place *place = &file->sections[split][section];
     const char *dtype, *name = value->key;
-    const att_json *shape, *offsets, *count, *begin, *end;
-    ATT_TRY(att_json_get_string(&dtype, value, "dtype", file->name, err));
-    ATT_TRY(att_json_get(&shape, value, "shape", ATT_JSON_ARRAY, file->name, err));
-    ATT_TRY(att_json_get(&offsets, value, "data_offsets", ATT_JSON_ARRAY, file->name, err));
-    ATT_TRY(att_json_get_item(&count, shape, 0, ATT_JSON_INTEGER, file->name, err));
-    ATT_TRY(att_json_get_item(&begin, offsets, 0, ATT_JSON_INTEGER, file->name, err));
-    ATT_TRY(att_json_get_item(&end, offsets, 1, ATT_JSON_INTEGER, file->name, err));
+    const att_json *shape, *offsets, *count;
+    ATT_TRY(get_members(&dtype, &shape, &offsets, &count, value, file->name, err));
     if (shape->count != 1 || offsets->count != 2 || count->integer < 0 ||
         !dtype_fits(&place->dtype, &att_section_specs[section], dtype))
         return fail_section(file, name, err);

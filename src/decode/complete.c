@@ -8,7 +8,7 @@
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/string.h"
-#include "decode/beam_search.h"
+#include "decode/complete.h"
 #include "model/layer_check.h"
 #include "text/utf8.h"
 
@@ -143,6 +143,13 @@ static att_status add_start_token(att_ids *ids, const att_vocab *vocab, att_erro
     return att_ids_add(ids, token) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
+att_status att_prompt_encode(att_ids *ids, const att_model *model, const char *text, size_t length,
+                             att_error *err)
+{
+    ATT_TRY(att_vocab_encode(model->target_vocab, NULL, ids, text, length, err));
+    return ids->count > 0 ? ATT_OK : add_start_token(ids, model->target_vocab, err);
+}
+
 static att_status encode_prompt(att_ids *ids, const att_model *model, const char *text,
                                 size_t length, att_completion *totals, att_error *err)
 {
@@ -155,24 +162,30 @@ static att_status encode_prompt(att_ids *ids, const att_model *model, const char
 
 /* ---- searches */
 
-/* Feeds the first token; the other tokens of the prompt are forced. */
+void att_completion_batch_fill(att_completion_batch *out, const att_vocab *vocab,
+                               const att_ids *ids)
+{
+    static const int64_t no_lengths[1] = { 0 };
+    *out = (att_completion_batch){ .nothing = { .rows = 1, .lengths = no_lengths },
+                                   .forced = { .ids = ids->items + 1, .count = ids->count - 1 } };
+    out->batch = (att_search_batch){ .sources = &out->nothing,
+                                     .forced = &out->forced,
+                                     .first_token = ids->items[0],
+                                     .forbid_unknown = true,
+                                     .ends_at_bos = att_vocab_prepends_bos(vocab) };
+}
+
 static att_status run_search(token_stream *t, const att_model *model,
                              const att_decoding_options *options, const att_ids *ids,
                              att_error *err)
 {
-    static const int64_t no_lengths[1] = { 0 };
-    const att_sources nothing = { .rows = 1, .lengths = no_lengths };
-    const att_forced_tokens forced = { .ids = ids->items + 1, .count = ids->count - 1 };
-    const att_search_batch batch = { .sources = &nothing,
-                                     .forced = &forced,
-                                     .first_token = ids->items[0],
-                                     .forbid_unknown = true,
-                                     .ends_at_bos = att_vocab_prepends_bos(t->vocab),
-                                     .on_token = emit_token,
-                                     .context = t };
+    att_completion_batch prompt;
     att_beam_search *search;
+    att_completion_batch_fill(&prompt, t->vocab, ids);
+    prompt.batch.on_token = emit_token;
+    prompt.batch.context = t;
     ATT_TRY(att_beam_search_new(&search, model, options, err));
-    att_status status = att_beam_search_run(search, &batch, err);
+    att_status status = att_beam_search_run(search, &prompt.batch, err);
     att_layer_error_line(status, NULL, err); /* a text has no lines */
     att_beam_search_free(search);
     if (status == ATT_OK && t->failed)
@@ -180,12 +193,12 @@ static att_status run_search(token_stream *t, const att_model *model,
     return status == ATT_OK ? emit_rest(t, err) : status;
 }
 
-/* Length limits count the tokens of the prompt. Only texts that start with BOS have an end. */
-static att_decoding_options completion_options(const att_complete_options *options,
-                                               const att_vocab *vocab, int64_t prompt_tokens)
+att_decoding_options att_completion_decoding(const att_decoding_options *options,
+                                             const att_vocab *vocab, const att_ids *ids,
+                                             int64_t new_tokens)
 {
-    att_decoding_options out = *options->decoding;
-    out.max_output_length = prompt_tokens + options->max_new_tokens;
+    att_decoding_options out = *options;
+    out.max_output_length = (int64_t)ids->count - 1 + new_tokens;
     out.min_output_length = att_vocab_prepends_bos(vocab) ? 0 : INT64_MAX;
     out.max_length_ratio = out.min_length_ratio = out.coverage_penalty = 0;
     return out;
@@ -196,7 +209,8 @@ static att_status complete(token_stream *t, const att_model *model, const att_id
 {
     t->skip_tokens = (int64_t)ids->count - 1;
     t->strip_leading_space = att_vocab_prepends_bos(t->vocab) && ids->count == 1;
-    const att_decoding_options decoding = completion_options(options, t->vocab, t->skip_tokens);
+    const att_decoding_options decoding =
+        att_completion_decoding(options->decoding, t->vocab, ids, options->max_new_tokens);
     att_progress_set_total(decoding.max_output_length);
     return run_search(t, model, &decoding, ids, err);
 }

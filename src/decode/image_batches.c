@@ -73,7 +73,9 @@ att_status att_image_batches_run(att_image_batches *batches, const int64_t *imag
     att_search_batch batch = { .sources = &sources,
                                .stream_ids = batches->stream_ids,
                                .forced = forced,
-                               .forbid_unknown = true };
+                               .forbid_unknown = true,
+                               .observer = batches->observer,
+                               .observer_context = batches->observer_context };
     if (keep)
         batch.keep_attention = *keep;
     att_status status = att_beam_search_run(batches->search, &batch, err);

@@ -15,6 +15,8 @@ typedef struct att_image_batches {
     float *batch;  /* [ATT_IMAGE_BATCH_SIZE, floats of an image] */
     int64_t lengths[ATT_IMAGE_BATCH_SIZE];
     uint64_t stream_ids[ATT_IMAGE_BATCH_SIZE];
+    att_beam_observer *observer; /* of the candidates, set after opening; or NULL */
+    void *observer_context;
 } att_image_batches;
 
 /* ATT_BAD_INPUT unless the images have the size that the model was trained on. */

@@ -51,9 +51,12 @@ att_status att_student_answers_read_npz(att_student_answers *out, const att_shee
     att_status status = ATT_OK;
     for (size_t i = 0; i < att_bundle_count(bundle) && status == ATT_OK; i++) {
         const char *array = att_bundle_name(bundle, i);
-        size_t ask = att_answer_find_ask(sheet, array, strlen(array));
-        if (ask != SIZE_MAX)
-            status = read_array(out, sheet, ask, att_bundle_get(bundle, array), err);
+        att_answer_spelling spelling;
+        size_t ask = att_answer_find_ask(sheet, array, strlen(array), &spelling);
+        if (ask == SIZE_MAX || (out->items[ask].spelled && spelling == ATT_SPELLING_OTHER_CASE))
+            continue;
+        status = read_array(out, sheet, ask, att_bundle_get(bundle, array), err);
+        out->items[ask].spelled |= spelling == ATT_SPELLING_EXACT;
     }
     att_bundle_free(bundle);
     return status;

@@ -94,10 +94,21 @@ static size_t skip_ordinal(const char *data, size_t at, size_t end)
 /* A line that begins an answer: which ask, or which element of it, and where the value begins. */
 struct entry {
     size_t ask;
+    att_answer_spelling spelling;
     size_t value;
     bool element;
     int64_t index[2];
 };
+
+/* The ask of a name, unless one in another case has an answer that is spelled like it. */
+static size_t find_ask(const struct text *text, size_t from, size_t length, struct entry *out)
+{
+    size_t ask = att_answer_find_ask(text->sheet, text->data + from, length, &out->spelling);
+    if (ask == SIZE_MAX)
+        return SIZE_MAX;
+    bool taken = text->out->items[ask].spelled && out->spelling == ATT_SPELLING_OTHER_CASE;
+    return taken ? SIZE_MAX : ask;
+}
 
 static bool find_name(const struct text *text, size_t from, size_t to, struct entry *out)
 {
@@ -105,13 +116,13 @@ static bool find_name(const struct text *text, size_t from, size_t to, struct en
     while (to > from && strchr(" \t\"'", text->data[to - 1]))
         to--;
     out->element = false;
-    out->ask = att_answer_find_ask(text->sheet, text->data + from, to - from);
+    out->ask = find_ask(text, from, to - from, out);
     if (out->ask != SIZE_MAX)
         return true;
     if (!att_answer_split_index(text->data + from, to - from, &name, out->index))
         return false;
     out->element = true;
-    out->ask = att_answer_find_ask(text->sheet, text->data + from, name);
+    out->ask = find_ask(text, from, name, out);
     if (out->ask == SIZE_MAX)
         return false;
     const att_matrix *value = text->sheet->asks[out->ask]->value;
@@ -133,6 +144,7 @@ static bool find_entry(const struct text *text, size_t at, size_t end, struct en
     if (behind > from && !table) { /* "1) 0.26 0.33": the number alone */
         out->value = behind;
         out->element = false;
+        out->spelling = ATT_SPELLING_OTHER;
         size_t number = att_answer_ask_number(text->data + from, behind - from);
         out->ask = number >= 1 && number <= text->sheet->ask_count ? number - 1 : SIZE_MAX;
         return out->ask != SIZE_MAX;
@@ -399,10 +411,14 @@ static att_status read_entry(const struct text *text, const struct entry *entry,
         att_answer_set_problem(text->out, entry->ask, problem, line, text->cell);
         return ATT_OK;
     }
-    return entry->element ? att_answer_set_element(text->out, text->sheet, entry->ask, entry->index,
-                                                   &numbers, line, text->cell, text->err)
-                          : att_student_answers_set(text->out, text->sheet, entry->ask, &numbers,
-                                                    line, text->cell, text->err);
+    bool spelled = text->out->items[entry->ask].spelled || entry->spelling == ATT_SPELLING_EXACT;
+    ATT_TRY(entry->element
+                ? att_answer_set_element(text->out, text->sheet, entry->ask, entry->index, &numbers,
+                                         line, text->cell, text->err)
+                : att_student_answers_set(text->out, text->sheet, entry->ask, &numbers, line,
+                                          text->cell, text->err));
+    text->out->items[entry->ask].spelled = spelled;
+    return ATT_OK;
 }
 
 /* ---- Other lines */

@@ -29,6 +29,7 @@ const char *att_answer_greek_name(uint32_t code)
 struct letters {
     const char *text;
     size_t length, at;
+    bool keep_case;
     const char *spelled; /* the rest of the name of a Greek letter */
 };
 
@@ -50,15 +51,13 @@ static int next_letter(struct letters *in)
         }
         in->at++;
         if (isalnum(c) || c > 127)
-            return tolower(c);
+            return in->keep_case ? c : tolower(c);
     }
     return -1;
 }
 
-bool att_answer_same_name(const char *a, size_t a_length, const char *b, size_t b_length)
+static bool same_letters(struct letters first, struct letters second)
 {
-    struct letters first = { .text = a, .length = a_length };
-    struct letters second = { .text = b, .length = b_length };
     for (;;) {
         int x = next_letter(&first), y = next_letter(&second);
         if (x != y)
@@ -66,6 +65,19 @@ bool att_answer_same_name(const char *a, size_t a_length, const char *b, size_t 
         if (x < 0)
             return first.at > 0 && second.at > 0;
     }
+}
+
+bool att_answer_same_name(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    return same_letters((struct letters){ .text = a, .length = a_length },
+                        (struct letters){ .text = b, .length = b_length });
+}
+
+/* The same with capitals and small letters told apart. */
+static bool is_spelled(const char *name, const char *text, size_t length)
+{
+    return same_letters((struct letters){ .text = name, .length = strlen(name), .keep_case = true },
+                        (struct letters){ .text = text, .length = length, .keep_case = true });
 }
 
 /* ---- Names of asks */
@@ -129,13 +141,44 @@ static bool is_description(const att_ask *ask, const char *text, size_t length)
     return att_answer_same_name(description, size, text, length);
 }
 
-/* The ask that a name means: by its name, its part, its description, its number. SIZE_MAX: none. */
-size_t att_answer_find_ask(const att_sheet *sheet, const char *text, size_t length)
+/* Whether a value of the sheet that is not asked for has this name. */
+static bool is_other_value(const att_sheet *sheet, const char *text, size_t length)
 {
-    size_t found = SIZE_MAX, times = 0;
+    for (size_t i = 0; i < sheet->step_count; i++)
+        if (sheet->steps[i].name && is_spelled(sheet->steps[i].name, text, length))
+            return true;
+    return false;
+}
+
+/* The ask with a name, in any case if no value of the sheet and no second ask is meant. */
+static size_t find_by_name(const att_sheet *sheet, const char *text, size_t length,
+                           att_answer_spelling *spelling)
+{
+    size_t found = SIZE_MAX;
     for (size_t i = 0; i < sheet->ask_count; i++)
-        if (att_answer_same_name(sheet->asks[i]->name, strlen(sheet->asks[i]->name), text, length))
+        if (is_spelled(sheet->asks[i]->name, text, length)) {
+            *spelling = ATT_SPELLING_EXACT;
             return i;
+        }
+    for (size_t i = 0; i < sheet->ask_count; i++) {
+        const char *name = sheet->asks[i]->name;
+        if (!att_answer_same_name(name, strlen(name), text, length))
+            continue;
+        if (found != SIZE_MAX || is_other_value(sheet, text, length))
+            return SIZE_MAX;
+        found = i;
+    }
+    *spelling = ATT_SPELLING_OTHER_CASE;
+    return found;
+}
+
+size_t att_answer_find_ask(const att_sheet *sheet, const char *text, size_t length,
+                           att_answer_spelling *spelling)
+{
+    size_t found = find_by_name(sheet, text, length, spelling), times = 0;
+    if (found != SIZE_MAX)
+        return found;
+    *spelling = ATT_SPELLING_OTHER;
     for (size_t i = 0; i < sheet->ask_count; i++)
         if (is_part(sheet->asks[i], text, length) || is_description(sheet->asks[i], text, length)) {
             found = i;

@@ -31,6 +31,7 @@ typedef enum att_answer_state {
 typedef struct att_student_answer {
     att_answer_state state;
     att_numbers numbers;
+    bool spelled;        /* its name has the capitals of the sheet's */
     bool turned;         /* a row written as a column, or the other way round */
     int line;            /* in the file, or in cell `cell` of a notebook; 0: none */
     int cell;            /* from 1; 0: no notebook */
@@ -76,8 +77,20 @@ att_status att_student_answers_read_text(att_student_answers *out, const att_she
 att_status att_student_answers_set(att_student_answers *out, const att_sheet *sheet, size_t index,
                                    const att_numbers *numbers, int line, int cell, att_error *err);
 
-/* The ask that a name means: its name, its part, its description, its number. SIZE_MAX: none. */
-size_t att_answer_find_ask(const att_sheet *sheet, const char *text, size_t length);
+/* How an answer names its ask. In a sheet `A` and `a` are two values; people mix capitals and small
+ * letters up, though. So a name means the ask that is spelled like it, else the only one that is in
+ * another case, unless it is another value of the sheet; and an answer in another case does not
+ * replace one that is spelled like its ask. */
+typedef enum att_answer_spelling {
+    ATT_SPELLING_OTHER, /* its part, its description, its number */
+    ATT_SPELLING_OTHER_CASE,
+    ATT_SPELLING_EXACT,
+} att_answer_spelling;
+
+/* The ask that a name means, and how: its name, its part, its description, its number. SIZE_MAX:
+ * none. */
+size_t att_answer_find_ask(const att_sheet *sheet, const char *text, size_t length,
+                           att_answer_spelling *spelling);
 
 /* The ask whose description has these words, in any order: "head 1 weights" for "the weights of
  * head 1". SIZE_MAX: none, or several. */

@@ -211,6 +211,7 @@ att_status att_exercise_render(att_string *out, const att_exercise *exercise, co
     att_sheet *sheet;
     ATT_TRY(att_exercise_compute(&sheet, exercise, variant, err));
     const char *slash = strrchr(sheet->name, '/');
+    sheet->paper = true;
     sheet->solution = solution;
     sheet->name = slash ? slash + 1 : sheet->name; /* folders are no concern of the readers */
     att_status status = ATT_OK;

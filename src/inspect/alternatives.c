@@ -1,155 +1,284 @@
-/* The most probable tokens at each step of an output (att_model_alternatives): the model is fed the
- * output, as decoding does, and the best tokens of each step are kept. */
-#include "attend.h"
+/* The most probable choices at each step (att_model_alternatives): the model is fed its output, or
+ * the text of a language model, as decoding does, and the best tokens of each step are kept; of
+ * classifiers and taggers the best labels. */
+#include "inspect/alternatives.h"
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "base/options.h"
 #include "base/progress.h"
-#include "decode/session.h"
 #include "inspect/sheet_writer.h"
-#include "render/html_page.h"
-#include "render/number.h"
-#include "render/view.h"
-#include "text/display_width.h"
+#include "inspect/single_search.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ALTERNATIVES = 100 };
+enum { DEFAULT_ALTERNATIVES = 5, MAX_ALTERNATIVES = 100 };
 
-struct att_alternatives {
-    att_arena memory;
-    att_alternative_step *steps; /* [count] */
-    size_t count;
-};
+/* ---- one step */
 
-/* ---- computing */
+/* What can be chosen at a step: tokens of a vocabulary or labels. */
+typedef struct choices {
+    const double *scores; /* [count] log-probabilities of tokens, probabilities of labels */
+    int64_t count;
+    const att_model *model;
+    const att_session *session; /* names of tokens; NULL: labels */
+} choices;
 
-static const char *token_text(att_alternatives *a, att_session *session, int32_t id)
+static const char *copy_text(att_alternatives *a, const char *text)
 {
-    const char *text = att_session_token(session, 0, id);
-    text = att_visible_token(text ? text : "?");
     return att_arena_strndup(&a->memory, text, strlen(text));
 }
 
-/* Whether id `a` is more probable than `b`; of equals, the first. */
-static bool precedes(const float *log_probs, int32_t a, int32_t b)
+static const char *choice_name(att_alternatives *a, const choices *of, int64_t index)
 {
-    return log_probs[a] > log_probs[b] || (log_probs[a] == log_probs[b] && a < b);
+    const char *text = of->session ? att_session_token(of->session, 0, (int32_t)index)
+                                   : att_model_label(of->model, (size_t)index);
+    return copy_text(a, att_visible_token(text ? text : "?"));
 }
 
-static att_status take_step(att_alternatives *a, att_session *session,
-                            const att_session_output *out, int32_t chosen, int64_t count,
-                            att_error *err)
+static double choice_probability(const choices *of, int64_t index)
 {
-    att_alternative_step *step = &a->steps[a->count];
-    int32_t ids[MAX_ALTERNATIVES];
+    return of->session ? att_exp(of->scores[index]) : of->scores[index];
+}
+
+/* Whether choice `a` is more probable than `b`; of equals, the first. */
+static bool precedes(const choices *of, int64_t a, int64_t b)
+{
+    return of->scores[a] > of->scores[b] || (of->scores[a] == of->scores[b] && a < b);
+}
+
+/* The `count` most probable choices, in order; returns how many there are. */
+static int64_t find_best(int64_t best[MAX_ALTERNATIVES], const choices *of, int64_t count)
+{
     int64_t kept = 0;
-    for (int32_t id = 0; id < out->vocab_size; id++) {
+    for (int64_t index = 0; index < of->count; index++) {
         int64_t at = kept;
-        while (at > 0 && precedes(out->log_probs, id, ids[at - 1]))
+        while (at > 0 && precedes(of, index, best[at - 1]))
             at--;
         if (at >= count)
             continue;
         kept += kept < count;
         for (int64_t i = kept - 1; i > at; i--)
-            ids[i] = ids[i - 1];
-        ids[at] = id;
+            best[i] = best[i - 1];
+        best[at] = index;
     }
+    return kept;
+}
+
+/* Adds a step at which `chosen` was taken; -1: nothing. */
+static att_status add_step(att_alternatives *a, const choices *of, int64_t chosen, int64_t count,
+                           att_error *err)
+{
+    att_alternative_step *step = &a->steps[a->count];
+    int64_t best[MAX_ALTERNATIVES], kept = find_best(best, of, count);
     const char **tokens = att_arena_alloc(&a->memory, (size_t)count, sizeof *tokens);
     double *probabilities = att_arena_alloc(&a->memory, (size_t)count, sizeof *probabilities);
     *step = (att_alternative_step){ .probability = NAN, .count = kept };
     for (int64_t i = 0; tokens && probabilities && i < kept; i++) {
-        tokens[i] = token_text(a, session, ids[i]);
-        probabilities[i] = att_exp((double)out->log_probs[ids[i]]);
+        tokens[i] = choice_name(a, of, best[i]);
+        probabilities[i] = choice_probability(of, best[i]);
         if (!tokens[i])
             return att_fail_memory(err);
     }
     step->tokens = tokens;
     step->probabilities = probabilities;
     if (chosen >= 0) {
-        step->token = token_text(a, session, chosen);
-        step->probability = att_exp((double)out->log_probs[chosen]);
+        step->token = choice_name(a, of, chosen);
+        step->probability = choice_probability(of, chosen);
         step->rank = 1;
-        for (int32_t id = 0; id < out->vocab_size; id++)
-            step->rank += precedes(out->log_probs, id, chosen);
+        for (int64_t index = 0; index < of->count; index++)
+            step->rank += precedes(of, index, chosen);
     }
     a->count++;
     return tokens && probabilities && (chosen < 0 || step->token) ? ATT_OK : att_fail_memory(err);
 }
 
-/* The tokens to feed: the text of a language model; <start> and the output of others. */
-static att_status encode(att_ids *ids, const att_model *model, const char *input,
-                         const char *target, att_error *err)
+static att_status reserve_steps(att_alternatives *a, size_t count, att_error *err)
 {
-    att_outputs *outputs = NULL;
-    const char *text = input;
-    if (att_model_type_get(model) != ATT_MODEL_LM) {
-        if (att_ids_add(ids, ATT_ID_BOS) != ATT_OK)
-            return att_fail_memory(err);
-        if (!target)
-            ATT_TRY(att_model_generate(&outputs, model, &input, 1, NULL, err));
-        text = target ? target : att_outputs_get(outputs, 0)->text;
-    }
-    att_status status = att_vocab_encode(model->target_vocab, NULL, ids, text, strlen(text), err);
-    att_outputs_free(outputs);
-    if (status == ATT_OK && ids->count == 0)
-        status = att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
-    return status;
+    a->steps = att_arena_alloc(&a->memory, count, sizeof *a->steps);
+    return a->steps ? ATT_OK : att_fail_memory(err);
 }
 
-static att_status run(att_alternatives *a, const att_model *model, const char *input,
-                      const att_ids *ids, int64_t count, att_error *err)
+/* ---- models that generate tokens */
+
+/* Feeds `tokens` [count] one after the other; `chosen` [count] is what followed, -1: nothing. */
+static att_status feed(att_alternatives *a, att_session *session, const int32_t *tokens,
+                       const int32_t *chosen, size_t count, int64_t alternatives, att_error *err)
 {
-    att_session *session;
-    bool lm = att_model_type_get(model) == ATT_MODEL_LM;
-    a->steps = att_arena_alloc(&a->memory, ids->count, sizeof *a->steps);
-    if (!a->steps)
-        return att_fail_memory(err);
-    ATT_TRY(att_session_new(&session, model, NULL, err));
-    att_status status = lm ? att_session_start_text(session, 1, err)
-                           : att_session_start_lines(session, &input, 1, err);
-    for (size_t t = 0; t < ids->count && status == ATT_OK; t++) {
+    double *scores = att_alloc((size_t)session->vocab_size, sizeof *scores);
+    att_status status = scores ? reserve_steps(a, count, err) : att_fail_memory(err);
+    for (size_t t = 0; t < count && status == ATT_OK; t++) {
         const att_session_output *out;
-        int32_t end = lm ? -1 : att_session_end_token(session);
-        status = att_session_step(session, 1, &ids->items[t], NULL, &out, err);
+        status = att_session_step(session, 1, &tokens[t], NULL, &out, err);
+        for (int64_t i = 0; status == ATT_OK && i < out->vocab_size; i++)
+            scores[i] = (double)out->log_probs[i];
+        const choices of = { scores, session->vocab_size, session->model, session };
         if (status == ATT_OK)
-            status = take_step(a, session, out, t + 1 < ids->count ? ids->items[t + 1] : end, count,
-                               err);
+            status = add_step(a, &of, chosen[t], alternatives, err);
     }
-    att_session_free(session);
+    att_free(scores);
     return status;
 }
 
-att_status att_model_alternatives(att_alternatives **out, const att_model *model, const char *input,
-                                  const char *target, int64_t count, att_error *err)
+/* The tokens fed and those that followed overlap: BOS and the output, or the text and nothing. */
+static att_status feed_output(att_alternatives *a, att_single_search *s, int64_t alternatives,
+                              att_error *err)
 {
-    *out = NULL;
-    att_model_type type = att_model_type_get(model);
-    if (type != ATT_MODEL_SEQ2SEQ && type != ATT_MODEL_LM)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "expected a seq2seq or language model, found %s",
-                        att_model_type_phrase(type));
-    if (count < 1 || count > MAX_ALTERNATIVES)
+    bool lm = att_model_type_get(s->session->model) == ATT_MODEL_LM;
+    size_t count = lm ? s->prompt.count : (size_t)s->output.count;
+    int32_t *tokens = att_alloc(count + 1, sizeof *tokens);
+    if (!tokens)
+        return att_fail_memory(err);
+    tokens[0] = ATT_ID_BOS;
+    memcpy(tokens + !lm, lm ? s->prompt.items : s->output.ids, count * sizeof *tokens);
+    if (lm)
+        tokens[count] = -1;
+    att_status status = feed(a, s->session, tokens, tokens + 1, count, alternatives, err);
+    att_free(tokens);
+    return status;
+}
+
+static att_status list_tokens(att_alternatives *a, const att_model *model,
+                              const att_single_input *input,
+                              const att_alternatives_options *options, att_error *err)
+{
+    att_single_search s = { 0 };
+    att_status status = att_single_search_open(&s, model, input, options->decoding, err);
+    if (status == ATT_OK && a->type != ATT_MODEL_LM)
+        status = att_single_search_run(&s, input, 0, NULL, NULL, err);
+    if (status == ATT_OK)
+        status = feed_output(a, &s, options->count, err);
+    att_single_search_close(&s);
+    return status;
+}
+
+/* ---- labels */
+
+static att_status list_classes(att_alternatives *a, const att_model *model, const char *line,
+                               const att_alternatives_options *options, att_error *err)
+{
+    att_classify_options classify = ATT_INIT(att_classify_options);
+    classify.ensemble = options->decoding->ensemble;
+    classify.ensemble_count = options->decoding->ensemble_count;
+    att_predictions *found;
+    ATT_TRY(att_model_classify(&found, model, &line, 1, &classify, err));
+    const att_prediction *prediction = att_predictions_get(found, 0);
+    att_status status = ATT_OK;
+    if (!prediction->probabilities)
+        status = att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
+    if (status == ATT_OK)
+        status = reserve_steps(a, 1, err);
+    const choices of = { prediction->probabilities, prediction->label_count, model, NULL };
+    if (status == ATT_OK)
+        status = add_step(a, &of, prediction->label, options->count, err);
+    att_predictions_free(found);
+    return status;
+}
+
+static att_status add_labels(att_alternatives *a, const att_model *model,
+                             const att_tagging *tagging, int64_t count, att_error *err)
+{
+    if (tagging->token_count == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
+    ATT_TRY(reserve_steps(a, (size_t)tagging->token_count, err));
+    for (int64_t t = 0; t < tagging->token_count; t++) {
+        const choices of = { tagging->probabilities + t * tagging->label_count,
+                             tagging->label_count, model, NULL };
+        ATT_TRY(add_step(a, &of, tagging->label_indices[t], count, err));
+        a->steps[t].source = copy_text(a, tagging->tokens[t]);
+        if (!a->steps[t].source)
+            return att_fail_memory(err);
+    }
+    return ATT_OK;
+}
+
+static att_status list_labels(att_alternatives *a, const att_model *model, const char *line,
+                              const att_alternatives_options *options, att_error *err)
+{
+    att_tag_options tag = ATT_INIT(att_tag_options);
+    tag.ensemble = options->decoding->ensemble;
+    tag.ensemble_count = options->decoding->ensemble_count;
+    att_taggings *found;
+    ATT_TRY(att_model_tag(&found, model, &line, 1, &tag, err));
+    att_status status = add_labels(a, model, att_taggings_get(found, 0), options->count, err);
+    att_taggings_free(found);
+    return status;
+}
+
+/* ---- the public calls */
+
+static att_status check(const att_alternatives_options *options, att_model_type type,
+                        att_error *err)
+{
+    if (options->count < 1 || options->count > MAX_ALTERNATIVES)
         return att_fail(err, ATT_BAD_INPUT, "count", "expected 1 to %d alternatives, found %lld",
-                        MAX_ALTERNATIVES, (long long)count);
+                        MAX_ALTERNATIVES, (long long)options->count);
+    if (options->target && type != ATT_MODEL_SEQ2SEQ && type != ATT_MODEL_CAPTION)
+        return att_fail(err, ATT_BAD_INPUT, "target",
+                        "expected a model that generates an output, found %s",
+                        att_model_type_phrase(type));
+    return ATT_OK;
+}
+
+static att_status list(att_alternatives *a, const att_model *model, const att_single_input *input,
+                       const att_alternatives_options *options, att_error *err)
+{
+    switch (a->type) {
+    case ATT_MODEL_CLASSIFIER:
+        return list_classes(a, model, input->line, options, err);
+    case ATT_MODEL_TAGGER:
+        return list_labels(a, model, input->line, options, err);
+    default:
+        return list_tokens(a, model, input, options, err);
+    }
+}
+
+static att_status find_alternatives(att_alternatives **out, const att_model *model,
+                                    att_single_input input, const att_alternatives_options *options,
+                                    att_error *err)
+{
+    att_alternatives_options given;
+    att_decoding_options decoding;
+    ATT_TRY(ATT_OPTIONS_COPY(att_alternatives_options, &given, options, err));
+    ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &decoding, given.decoding, err));
+    given.decoding = &decoding;
+    given.count = given.count == 0 ? DEFAULT_ALTERNATIVES : given.count;
+    ATT_TRY(check(&given, att_model_type_get(model), err));
     att_alternatives *a = att_alloc_zero(1, sizeof *a);
     if (!a)
         return att_fail_memory(err);
-    att_ids ids = { 0 };
+    a->type = att_model_type_get(model);
+    input.target = given.target;
     att_progress_scope scope;
     att_progress_begin(&scope, "computing alternatives", 0);
-    att_status status = encode(&ids, model, input, target, err);
-    if (status == ATT_OK)
-        status = run(a, model, input, &ids, count, err);
+    att_status status = list(a, model, &input, &given, err);
     status = att_progress_end(&scope, status, err);
-    att_ids_free(&ids);
     if (status == ATT_OK)
         *out = a;
     else
         att_alternatives_free(a);
     return status;
+}
+
+att_status att_model_alternatives(att_alternatives **out, const att_model *model, const char *line,
+                                  const att_alternatives_options *options, att_error *err)
+{
+    *out = NULL;
+    if (att_model_type_get(model) == ATT_MODEL_CAPTION)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "a caption model reads an image: use att_model_caption_alternatives()");
+    return find_alternatives(out, model, (att_single_input){ .line = line }, options, err);
+}
+
+att_status att_model_caption_alternatives(att_alternatives **out, const att_model *model,
+                                          const att_tensor *image,
+                                          const att_alternatives_options *options, att_error *err)
+{
+    *out = NULL;
+    ATT_TRY(att_model_require_type(model, ATT_MODEL_CAPTION, err));
+    return find_alternatives(out, model, (att_single_input){ .image = image }, options, err);
 }
 
 void att_alternatives_free(att_alternatives *alternatives)
@@ -163,116 +292,4 @@ void att_alternatives_free(att_alternatives *alternatives)
 const att_alternative_step *att_alternatives_get(const att_alternatives *alternatives, size_t step)
 {
     return step < alternatives->count ? &alternatives->steps[step] : NULL;
-}
-
-/* ---- rendering */
-
-static void put_percent(att_writer *out, double probability)
-{
-    char text[ATT_NUMBER_SIZE];
-    att_number_print(text, 100 * probability, (att_number_format){ .decimals = 1 });
-    att_put(out, text);
-    att_put(out, " %");
-}
-
-static void put_text(att_writer *out, const att_alternatives *a)
-{
-    int64_t widest = 1;
-    for (size_t t = 0; t < a->count; t++) {
-        int64_t width = a->steps[t].token ? (int64_t)att_display_width(a->steps[t].token) : 1;
-        widest = width > widest ? width : widest;
-    }
-    for (size_t t = 0; t < a->count; t++) {
-        const att_alternative_step *step = &a->steps[t];
-        const char *token = step->token ? step->token : "?";
-        att_put_plain(out, token);
-        att_put_repeat(out, " ", widest - (int64_t)att_display_width(token));
-        att_putf(out, step->token ? "  %lld.  " : "  –   ", (long long)step->rank);
-        for (int64_t i = 0; i < step->count; i++) {
-            att_put(out, i > 0 ? ",  " : "");
-            att_put_plain(out, step->tokens[i]);
-            att_put(out, " ");
-            put_percent(out, step->probabilities[i]);
-        }
-        att_put(out, "\n");
-    }
-}
-
-static void put_json(att_writer *out, const att_alternatives *a)
-{
-    att_put(out, "{\"steps\":[");
-    for (size_t t = 0; t < a->count; t++) {
-        const att_alternative_step *step = &a->steps[t];
-        att_put(out, t > 0 ? ",{\"token\":" : "{\"token\":");
-        if (step->token)
-            att_put_json(out, step->token);
-        else
-            att_put(out, "null");
-        att_put(out, ",\"probability\":");
-        att_put_json_number(out, step->probability);
-        att_putf(out, ",\"token_rank\":%lld,\"alternatives\":[", (long long)step->rank);
-        for (int64_t i = 0; i < step->count; i++) {
-            att_put(out, i > 0 ? ",{\"token\":" : "{\"token\":");
-            att_put_json(out, step->tokens[i]);
-            att_put(out, ",\"probability\":");
-            att_put_json_number(out, step->probabilities[i]);
-            att_put(out, "}");
-        }
-        att_put(out, "]}");
-    }
-    att_put(out, "]}\n");
-}
-
-static const char style[] =
-    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-    "td,th{padding:.2rem 1.1rem .2rem 0;text-align:left;border-bottom:1px solid var(--line);"
-    "white-space:nowrap;min-width:3rem}\n"
-    "th{font-weight:500;color:var(--soft)}\n"
-    "td bdi{display:inline-block;min-width:2rem}\n"
-    "td small{color:var(--soft);display:block}\n"
-    "td i{display:block;height:.3rem;background:#0b5394;border-radius:2px;min-width:1px}\n"
-    "td.chosen{font-weight:600}\n";
-
-static void put_html(att_writer *out, const att_alternatives *a)
-{
-    att_put_html_head(out, "Alternatives at each step", style);
-    att_put_html_body(out);
-    att_put(out,
-            "<h1>Alternatives at each step</h1>\n<p>Each row is a step: the token that was "
-            "chosen, its rank, and the most probable tokens.</p>\n<table>\n<thead><tr><th>token"
-            "</th><th>rank</th>");
-    att_putf(out, "<th colspan=\"%lld\">alternatives</th></tr></thead>\n<tbody>\n",
-             (long long)(a->count > 0 ? a->steps[0].count : 1));
-    for (size_t t = 0; t < a->count && out->status == ATT_OK; t++) {
-        const att_alternative_step *step = &a->steps[t];
-        att_put(out, "<tr><td class=\"chosen\"><bdi>");
-        att_put_xml(out, step->token ? step->token : "?");
-        att_putf(out, step->token ? "</bdi></td><td>%lld</td>" : "</bdi></td><td></td>",
-                 (long long)step->rank);
-        for (int64_t i = 0; i < step->count; i++) {
-            att_putf(out, "<td%s><bdi>",
-                     step->token && i + 1 == step->rank ? " class=\"chosen\"" : "");
-            att_put_xml(out, step->tokens[i]);
-            att_put(out, "</bdi><small>");
-            put_percent(out, step->probabilities[i]);
-            att_putf(out, "</small><i style=\"width:calc(.06rem*%d)\"></i></td>",
-                     (int)lround(100 * step->probabilities[i]));
-        }
-        att_put(out, "</tr>\n");
-    }
-    att_put(out, "</tbody>\n</table>\n");
-    att_put_html_end(out);
-}
-
-att_status att_alternatives_render(att_string *text, const att_alternatives *alternatives,
-                                   const att_render_options *options, att_error *err)
-{
-    enum { FORMATS = 1 << ATT_FORMAT_TEXT | 1 << ATT_FORMAT_JSON | 1 << ATT_FORMAT_HTML };
-    att_render_options resolved;
-    ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "a list of alternatives", err));
-    att_writer out = att_writer_on(text);
-    (resolved.format == ATT_FORMAT_JSON   ? put_json
-     : resolved.format == ATT_FORMAT_HTML ? put_html
-                                          : put_text)(&out, alternatives);
-    return att_writer_finish(&out, err);
 }

@@ -1,5 +1,6 @@
-/* A beam search as a tree (att_model_beam_tree): the search of att_model_generate() with an
- * observer of its candidates; as text, JSON and SVG. */
+/* A beam search as a tree (att_model_beam_tree): the search of att_model_generate(), of
+ * att_model_caption() or of att_model_complete() with an observer of its candidates; as text, JSON
+ * and SVG. */
 #include "attend.h"
 
 #include "base/alloc.h"
@@ -8,9 +9,9 @@
 #include "base/minmax.h"
 #include "base/options.h"
 #include "base/progress.h"
-#include "decode/beam_search.h"
-#include "decode/requests.h"
+#include "decode/hypothesis_score.h"
 #include "inspect/sheet_writer.h"
+#include "inspect/single_search.h"
 #include "render/number.h"
 #include "render/svg.h"
 #include "render/svg_layout.h"
@@ -20,15 +21,20 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_NODES = 20000 };
+enum { MAX_NODES = 20000, DEFAULT_NEW_TOKENS = 10 };
 
 struct att_beam_tree {
     att_arena memory;
     att_beam_node *nodes;
     int64_t *tree_nodes; /* [count] in the hypothesis tree; -1: dropped */
     size_t count, capacity;
-    bool failed;          /* out of memory */
-    att_session *session; /* names of tokens, while the search runs */
+    bool failed; /* out of memory */
+
+    /* While the search runs: */
+    const att_decoding_options *options;
+    const att_session *session; /* names of tokens */
+    int64_t prompt_tokens;      /* forced ones, which are not in the tree */
+    double prompt_score;
 };
 
 /* ---- recording */
@@ -65,10 +71,31 @@ static int64_t index_of(const att_beam_tree *tree, int64_t tree_node)
     return -1;
 }
 
+static att_beam_node node_of(const att_beam_tree *tree, const att_beam_event *event)
+{
+    int64_t step = event->position + 1 - tree->prompt_tokens;
+    double score = event->score - tree->prompt_score, normalized = NAN;
+    if (event->finished)
+        normalized = tree->prompt_tokens > 0 ? att_length_normalize(tree->options, score, step)
+                                             : event->normalized_score;
+    return (att_beam_node){
+        .parent = index_of(tree, event->parent),
+        .step = step,
+        .log_prob = (double)event->log_prob,
+        .score = score,
+        .normalized_score = normalized,
+        .fate = event->finished   ? ATT_BEAM_FINISHED
+                : event->node < 0 ? ATT_BEAM_DROPPED
+                                  : ATT_BEAM_KEPT,
+    };
+}
+
 static void record(void *context, const att_beam_event *event)
 {
     att_beam_tree *tree = context;
-    if (tree->failed || tree->count > MAX_NODES)
+    if (event->position < tree->prompt_tokens)
+        tree->prompt_score = event->score; /* the only candidate is the forced token */
+    if (event->position < tree->prompt_tokens || tree->failed || tree->count > MAX_NODES)
         return;
     const char *name = att_session_token(tree->session, 0, event->token);
     name = att_visible_token(name ? name : "?");
@@ -78,18 +105,8 @@ static void record(void *context, const att_beam_event *event)
         return;
     }
     tree->tree_nodes[tree->count] = event->node;
-    tree->nodes[tree->count] = (att_beam_node){
-        .parent = index_of(tree, event->parent),
-        .step = event->position + 1,
-        .token = name,
-        .log_prob = (double)event->log_prob,
-        .score = event->score,
-        .normalized_score = event->finished ? event->normalized_score : NAN,
-        .fate = event->finished   ? ATT_BEAM_FINISHED
-                : event->node < 0 ? ATT_BEAM_DROPPED
-                                  : ATT_BEAM_KEPT,
-    };
-    tree->count++;
+    tree->nodes[tree->count] = node_of(tree, event);
+    tree->nodes[tree->count++].token = name;
 }
 
 /* The output that the search returned, and what leads to it. Of equals the first finished. */
@@ -98,7 +115,7 @@ static void mark_best(att_beam_tree *tree, const att_hypothesis *found)
     int64_t best = -1;
     double nearest = INFINITY;
     for (size_t i = 0; i < tree->count; i++) {
-        double difference = fabs(tree->nodes[i].score - found->log_prob_sum);
+        double difference = fabs(tree->nodes[i].score + tree->prompt_score - found->log_prob_sum);
         if (tree->nodes[i].fate == ATT_BEAM_FINISHED && difference < nearest) {
             nearest = difference;
             best = (int64_t)i;
@@ -108,31 +125,19 @@ static void mark_best(att_beam_tree *tree, const att_hypothesis *found)
         tree->nodes[best].fate = ATT_BEAM_BEST;
 }
 
-static att_status search(att_beam_tree *tree, const att_model *model, const char *line,
+static att_status search(att_beam_tree *tree, const att_model *model, const att_single_input *input,
                          const att_decoding_options *options, att_error *err)
 {
-    att_requests requests = { 0 };
-    att_sources sources = { 0 };
-    att_beam_search *beam = NULL;
-    const att_input_limit limit =
-        att_input_limit_of(model, options->ensemble, options->ensemble_count, 0);
-    att_status status =
-        att_requests_tokenize(&requests, model->source_vocab, &line, 1, &limit, err);
-    if (status == ATT_OK && requests.items[0].source.count == 0)
-        status = att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
-    if (status == ATT_OK)
-        status = att_request_sources(&sources, requests.items, 1, err);
-    if (status == ATT_OK)
-        status = att_beam_search_new(&beam, model, options, err);
+    att_single_search s = { 0 };
+    int64_t new_tokens =
+        options->max_output_length > 0 ? options->max_output_length : DEFAULT_NEW_TOKENS;
+    tree->options = options;
+    att_status status = att_single_search_open(&s, model, input, options, err);
     if (status == ATT_OK) {
-        if (tree->session->copy_ids.count > 0)
-            sources.copy_ids = tree->session->copy_ids.items;
-        const att_search_batch batch = { .sources = &sources,
-                                         .observer = record,
-                                         .observer_context = tree };
-        status = att_beam_search_run(beam, &batch, err);
+        tree->session = s.session;
+        tree->prompt_tokens = s.prompt.count > 0 ? (int64_t)s.prompt.count - 1 : 0;
+        status = att_single_search_run(&s, input, new_tokens, record, tree, err);
     }
-    int64_t count;
     if (status == ATT_OK && tree->failed)
         status = att_fail_memory(err);
     if (status == ATT_OK && tree->count > MAX_NODES)
@@ -141,17 +146,19 @@ static att_status search(att_beam_tree *tree, const att_model *model, const char
                           "shorter output",
                           MAX_NODES);
     if (status == ATT_OK)
-        mark_best(tree, att_beam_search_hypotheses(beam, 0, &count));
-    att_beam_search_free(beam);
-    sources.copy_ids = NULL;
-    att_request_sources_free(&sources);
-    att_requests_free(&requests);
+        mark_best(tree, &s.output);
+    att_single_search_close(&s);
     return status;
 }
 
 static att_status check(const att_model *model, const att_decoding_options *options, att_error *err)
 {
-    ATT_TRY(att_model_require_type(model, ATT_MODEL_SEQ2SEQ, err));
+    att_model_type type = att_model_type_get(model);
+    if (type == ATT_MODEL_CLASSIFIER || type == ATT_MODEL_TAGGER)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "expected a model that generates tokens, found %s: it searches no beam; "
+                        "att_model_alternatives() has its most probable labels",
+                        att_model_type_phrase(type));
     if (options->sample || options->beam < 2)
         return att_fail(err, ATT_BAD_INPUT, "att_decoding_options",
                         "expected a beam of at least 2, found %s",
@@ -159,11 +166,11 @@ static att_status check(const att_model *model, const att_decoding_options *opti
     return ATT_OK;
 }
 
-att_status att_model_beam_tree(att_beam_tree **out, const att_model *model, const char *line,
-                               const att_decoding_options *options, att_error *err)
+static att_status grow_tree(att_beam_tree **out, const att_model *model,
+                            const att_single_input *input, const att_decoding_options *options,
+                            att_error *err)
 {
     att_decoding_options given;
-    *out = NULL;
     ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &given, options, err));
     ATT_TRY(check(model, &given, err));
     att_beam_tree *tree = att_alloc_zero(1, sizeof *tree);
@@ -171,19 +178,32 @@ att_status att_model_beam_tree(att_beam_tree **out, const att_model *model, cons
         return att_fail_memory(err);
     att_progress_scope scope;
     att_progress_begin(&scope, "searching", 0);
-    att_status status = att_session_new(&tree->session, model, NULL, err);
-    if (status == ATT_OK)
-        status = att_session_start_lines(tree->session, &line, 1, err);
-    if (status == ATT_OK)
-        status = search(tree, model, line, &given, err);
+    att_status status = search(tree, model, input, &given, err);
     status = att_progress_end(&scope, status, err);
-    att_session_free(tree->session);
-    tree->session = NULL;
     if (status == ATT_OK)
         *out = tree;
     else
         att_beam_tree_free(tree);
     return status;
+}
+
+att_status att_model_beam_tree(att_beam_tree **out, const att_model *model, const char *line,
+                               const att_decoding_options *options, att_error *err)
+{
+    *out = NULL;
+    if (att_model_type_get(model) == ATT_MODEL_CAPTION)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "a caption model reads an image: use att_model_caption_beam_tree()");
+    return grow_tree(out, model, &(att_single_input){ .line = line }, options, err);
+}
+
+att_status att_model_caption_beam_tree(att_beam_tree **out, const att_model *model,
+                                       const att_tensor *image, const att_decoding_options *options,
+                                       att_error *err)
+{
+    *out = NULL;
+    ATT_TRY(att_model_require_type(model, ATT_MODEL_CAPTION, err));
+    return grow_tree(out, model, &(att_single_input){ .image = image }, options, err);
 }
 
 void att_beam_tree_free(att_beam_tree *tree)
@@ -208,7 +228,7 @@ static const char *const fate_names[] = { "dropped", "kept", "finished", "best" 
 static void put_score(att_writer *out, double value)
 {
     char text[ATT_NUMBER_SIZE];
-    att_number_print(text, value, (att_number_format){ .decimals = 2 });
+    att_number_print(text, value, (att_number_format){ .decimals = 2, .zero = 0.005 });
     att_put(out, text);
 }
 
@@ -263,7 +283,15 @@ static void put_json(att_writer *out, const att_beam_tree *tree)
 
 /* ---- SVG: steps from left to right, the leaves below each other */
 
-enum { MARGIN = 20, NODE_HEIGHT = 24, STEP_GAP = 46, SCORE_WIDTH = 44, FOOT = 34 };
+enum {
+    MARGIN = 20,
+    NODE_HEIGHT = 24,
+    STEP_GAP = 46,
+    SCORE_WIDTH = 44,
+    FOOT = 52,
+    LEGEND_LINE = 18,
+    LEGEND_WIDTH = 460,
+};
 
 typedef struct tree_layout {
     int64_t *x, *y; /* [count] the left end and the middle of each node */
@@ -346,8 +374,11 @@ static void put_node(att_writer *out, const att_beam_tree *tree, const tree_layo
 
 static void put_svg(att_writer *out, const att_beam_tree *tree)
 {
-    static const char legend[] = "blue: best output;  green: other outputs, with their normalized "
-                                 "score;  gray: dropped;  numbers: sums of log-probabilities";
+    static const char *const legend[] = {
+        "blue: best output;  green: other outputs;  gray: dropped",
+        "numbers: sums of log-probabilities, of outputs the "
+        "normalized score"
+    };
     att_arena arena = { 0 };
     tree_layout l;
     if (!lay_out(&l, tree, &arena)) {
@@ -358,13 +389,14 @@ static void put_svg(att_writer *out, const att_beam_tree *tree)
     int64_t root = place(tree, &l, -1);
     int64_t height = 2 * MARGIN + NODE_HEIGHT * l.rows + FOOT;
     att_put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    att_put_svg_begin(out, att_max_i64(l.right + MARGIN, att_svg_text_length(legend) + 2 * MARGIN),
-                      height, "Beam search");
+    att_put_svg_begin(out, att_max_i64(l.right + MARGIN, LEGEND_WIDTH), height, "Beam search");
     att_putf(out, "<circle cx=\"%d\" cy=\"%" PRId64 "\" r=\"4\"/>\n", MARGIN, root);
     for (size_t i = 0; i < tree->count && out->status == ATT_OK; i++)
         put_node(out, tree, &l, i, root);
-    att_putf(out, "<text x=\"%d\" y=\"%" PRId64 "\" fill=\"#666\">%s</text>\n</svg>\n", MARGIN,
-             height - MARGIN, legend);
+    for (int i = 0; i < 2; i++)
+        att_putf(out, "<text x=\"%d\" y=\"%" PRId64 "\" fill=\"#666\" font-size=\"12\">%s</text>\n",
+                 MARGIN, height - MARGIN - (1 - i) * LEGEND_LINE, legend[i]);
+    att_put(out, "</svg>\n");
     att_arena_free(&arena);
 }
 

@@ -11,6 +11,7 @@
 #include "base/string.h"
 #include "model/model_file.h"
 #include "tensor/bundle.h"
+#include "tensor/checksum.h"
 #include "tensor/tensor.h"
 
 #include <math.h>
@@ -163,8 +164,8 @@ att_status att_model_check_format(const att_bundle *bundle, const char *name, at
         return att_fail(err, ATT_BAD_INPUT, name,
                         "is a model of attend 0.1 (format 1); attend 0.2 reads format 2: train or "
                         "import it again");
-    if (strncmp(format, "tokens ", 7) == 0)
-        return att_fail(err, ATT_BAD_INPUT, name, "is a token file of attend prepare, not a model");
+    if (strncmp(format, ATT_TOKENS_FORMAT_PREFIX, strlen(ATT_TOKENS_FORMAT_PREFIX)) == 0)
+        return att_fail(err, ATT_BAD_INPUT, name, ATT_TOKENS_NOT_MODEL);
     return att_fail(err, ATT_BAD_INPUT, name,
                     "has format '%s'; attend " ATT_VERSION " reads format " ATT_MODEL_FORMAT,
                     att_quote(quoted, format, strlen(format)));

@@ -116,11 +116,15 @@ static void html_begin_sheet(att_page *page)
         put_banner(page);
 }
 
-/* The anchor of a step, with its line in the sheet as the link. */
+/* The anchor of a step, with its line in the sheet as the link, for readers of the sheet. */
 static void open_step(att_page *page, const att_trace_step *step, const char *class)
 {
     att_putf(page->out, "<section class=\"%s\" id=\"", class);
     put_anchor(page, page->step_number);
+    if (page->sheet->paper) {
+        att_put(page->out, "\">\n");
+        return;
+    }
     att_put(page->out, "\"><a class=\"line\" href=\"#");
     put_anchor(page, page->step_number);
     att_putf(page->out, "\" title=\"line %d of the sheet\">%d</a>\n", step->line, step->line);

@@ -10,7 +10,7 @@
  *   blocks_parts.c        the parts of one head, from its projected keys to its output
  *   blocks_attention.c    attention, self_attention, cross_attention, multihead
  *   blocks_feedforward.c  positional, linear, conv1d
- *   blocks_rnn.c          rnn, lstm, gru */
+ *   blocks_rnn.c          rnn, lstm, gru; their cells in blocks_rnn_cells.c */
 #ifndef ATT_SHEET_BLOCKS_H
 #define ATT_SHEET_BLOCKS_H
 

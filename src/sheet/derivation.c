@@ -283,6 +283,11 @@ static att_expr *write_arithmetic(const att_derivation_step *step, const att_exp
                            write(step, node->child[1], i, j));
 }
 
+static const att_matrix *matrix_of(const void *context, const att_expr *node)
+{
+    return att_derivation_matrix(context, node);
+}
+
 /* The calculation of element (i, j) of a node; broadcast if the node is smaller. */
 static att_expr *write(const void *context, const att_expr *node, int64_t i, int64_t j)
 {
@@ -298,8 +303,9 @@ static att_expr *write(const void *context, const att_expr *node, int64_t i, int
         return write_product(step, node, i, j);
     if (is_arithmetic(step, node))
         return write_arithmetic(step, node, i, j);
-    const att_derivation_call call = { step->arena, node,
-                                       att_derivation_matrix(step, node->child[0]), step, write };
+    const att_derivation_call call = {
+        step->arena, node, att_derivation_matrix(step, node->child[0]), step, write, matrix_of
+    };
     return att_derivation_write_call(&call, i, j);
 }
 

@@ -49,7 +49,8 @@ typedef enum att_derivation_kind {
     ATT_DERIVATION_REDUCE,  /* of a row, a column or all elements */
     ATT_DERIVATION_SOFTMAX,
     ATT_DERIVATION_NORM,
-    ATT_DERIVATION_LOSS, /* cross_entropy */
+    ATT_DERIVATION_LOSS,    /* cross_entropy */
+    ATT_DERIVATION_DROPOUT, /* x / (1 - p) of what was kept */
 } att_derivation_kind;
 
 att_derivation_kind att_derivation_kind_of(const char *function);
@@ -61,6 +62,7 @@ typedef struct att_derivation_call {
     const att_matrix *x; /* the value of its first argument */
     const void *context;
     att_expr *(*operand)(const void *context, const att_expr *node, int64_t i, int64_t j);
+    const att_matrix *(*value)(const void *context, const att_expr *node); /* NULL: none */
 } att_derivation_call;
 
 att_expr *att_derivation_write_call(const att_derivation_call *call, int64_t i, int64_t j);

@@ -1,6 +1,8 @@
-/* The calculations of functions: element-wise functions, reductions, softmax and norms. */
+/* The calculations of functions: element-wise functions, reductions, softmax, losses and dropout.
+ */
 #include "sheet/calculation.h"
 #include "sheet/derivation.h"
+#include "sheet/function.h"
 
 #include "base/minmax.h"
 
@@ -20,7 +22,7 @@ static const struct working_row {
     { "max", ATT_DERIVATION_REDUCE },         { "min", ATT_DERIVATION_REDUCE },
     { "argmax", ATT_DERIVATION_REDUCE },      { "softmax", ATT_DERIVATION_SOFTMAX },
     { "cross_entropy", ATT_DERIVATION_LOSS }, { "layernorm", ATT_DERIVATION_NORM },
-    { "rmsnorm", ATT_DERIVATION_NORM },
+    { "rmsnorm", ATT_DERIVATION_NORM },       { "dropout", ATT_DERIVATION_DROPOUT },
 };
 
 att_derivation_kind att_derivation_kind_of(const char *function)
@@ -31,12 +33,17 @@ att_derivation_kind att_derivation_kind_of(const char *function)
     return ATT_DERIVATION_NONE;
 }
 
-static bool has_flag(const att_expr *call, const char *name)
+static const att_expr *option_of(const att_expr *call, const char *name)
 {
     for (size_t i = 0; i < call->children; i++)
         if (call->child[i]->kind == ATT_EXPR_OPTION && strcmp(call->child[i]->text, name) == 0)
-            return true;
-    return false;
+            return call->child[i];
+    return NULL;
+}
+
+static bool has_flag(const att_expr *call, const char *name)
+{
+    return option_of(call, name) != NULL;
 }
 
 /* The elements of x that element (i, j) of the result depends on: count of them, the first, and the
@@ -154,6 +161,27 @@ static att_expr *write_loss(const att_derivation_call *call, int64_t i)
                                  att_make_number(call->arena, (double)call->x->rows));
 }
 
+/* x / (1 - p) of an element that was kept, 0 · x of one that was dropped; 0 · inf is no number. */
+static att_expr *write_dropout(const att_derivation_call *call, int64_t i, int64_t j)
+{
+    const att_expr *option = option_of(call->node, "seed");
+    const att_matrix *seed = call->value(call->context, option->child[0]);
+    const att_matrix *p = call->value(call->context, call->node->child[1]);
+    int64_t at = i * call->x->cols + j;
+    if (!seed || !p)
+        return NULL;
+    bool kept = att_dropout_keeps((int64_t)seed->data[0], at, p->data[0]);
+    if (!kept && !isfinite(call->x->data[at]))
+        return att_make_number(call->arena, 0);
+    att_expr *x = call->operand(call->context, call->node->child[0], i, j);
+    if (!kept)
+        return att_make_binary(call->arena, ATT_OP_MULTIPLY, att_make_number(call->arena, 0), x);
+    return att_make_binary(call->arena, ATT_OP_DIVIDE, x,
+                           att_make_binary(call->arena, ATT_OP_SUBTRACT,
+                                           att_make_number(call->arena, 1),
+                                           att_make_number(call->arena, p->data[0])));
+}
+
 att_expr *att_derivation_write_call(const att_derivation_call *call, int64_t i, int64_t j)
 {
     switch (att_derivation_kind_of(call->node->text)) {
@@ -166,6 +194,8 @@ att_expr *att_derivation_write_call(const att_derivation_call *call, int64_t i, 
         return write_softmax(call, i, j);
     case ATT_DERIVATION_LOSS:
         return write_loss(call, i);
+    case ATT_DERIVATION_DROPOUT:
+        return write_dropout(call, i, j);
     case ATT_DERIVATION_NORM:
     case ATT_DERIVATION_NONE:
         break;

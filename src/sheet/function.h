@@ -74,6 +74,9 @@ att_status att_call_matrix(const att_call *call, size_t index, const att_matrix 
 /* The option called `name`, or NULL if it is absent. */
 const att_value *att_call_option(const att_call *call, const char *name);
 
+/* Whether dropout with probability `p` keeps element `index` of a matrix, counted row by row. */
+bool att_dropout_keeps(int64_t seed, int64_t index, double p);
+
 /* The largest number of multiplications of one operation: about a minute in plain loops. */
 #define ATT_MAX_MULTIPLICATIONS 1e11
 

@@ -250,6 +250,11 @@ static att_status run_random(const att_call *call, att_value *out)
     return return_matrix(call, to, out);
 }
 
+bool att_dropout_keeps(int64_t seed, int64_t index, double p)
+{
+    return att_random_double((uint64_t)seed, STREAM_DROPOUT, (uint64_t)index) >= p;
+}
+
 /* Each number becomes 0 with probability p; the others are divided by 1 - p. */
 static att_status run_dropout(const att_call *call, att_value *out)
 {
@@ -262,10 +267,8 @@ static att_status run_dropout(const att_call *call, att_value *out)
                              "dropout: the probability must be at least 0 and below 1");
     ATT_TRY(read_seed(call, &seed));
     att_matrix *to = att_matrix_like(call->arena, of);
-    for (int64_t i = 0; to && i < of->rows * of->cols; i++) {
-        bool kept = att_random_double((uint64_t)seed, STREAM_DROPOUT, (uint64_t)i) >= p->data[0];
-        to->data[i] = kept ? of->data[i] / (1 - p->data[0]) : 0;
-    }
+    for (int64_t i = 0; to && i < of->rows * of->cols; i++)
+        to->data[i] = att_dropout_keeps(seed, i, p->data[0]) ? of->data[i] / (1 - p->data[0]) : 0;
     return return_matrix(call, to, out);
 }
 

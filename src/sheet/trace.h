@@ -178,6 +178,7 @@ struct att_sheet {
     size_t ask_count, ask_capacity;
     bool random;   /* a `given` is drawn for each variant */
     uint64_t draw; /* which draw of it satisfies every `require`, from 0 */
+    bool paper;    /* a question paper or its solution: readers have no sheet with numbered lines */
     bool solution; /* the document states the values of asks instead of blanks */
 };
 

@@ -20,6 +20,11 @@
 /* The metadata that models, checkpoints and image encoders have: files with it get a checksum. */
 #define ATT_KEY_FORMAT "attend.format"
 
+/* The format of token files (data/token_file.h) begins so; and the error where a model is expected.
+ */
+#define ATT_TOKENS_FORMAT_PREFIX "tokens "
+#define ATT_TOKENS_NOT_MODEL     "is a token file of attend prepare, not a model"
+
 /* The bytes of one tensor in the file and their digest. */
 typedef struct att_checksum_part {
     const char *name;

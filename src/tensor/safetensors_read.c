@@ -51,7 +51,7 @@ typedef struct reader {
     size_t entry_count;
     att_verify_scope scope;
     att_checksum_report *report; /* only compare the file with its checksum; NULL: read it */
-    bool keeps_int8;             /* tensors of int8 stay so, else they become float */
+    bool keeps_int8;             /* of a model: tensors of int8 stay so, else they become float */
     bool can_borrow_bytes;       /* the bytes outlive the bundle: tensors may be views of them */
 } reader;
 
@@ -378,6 +378,17 @@ static att_status add_tensor(const reader *in, att_bundle *bundle, const entry *
     return status;
 }
 
+/* A token file has integers of 64 bits that a tensor cannot hold: where a model is expected, say
+ * what the file is rather than which integer. */
+static att_status refuse_tokens(const reader *in, const att_bundle *bundle)
+{
+    const char *format = att_bundle_meta_get(bundle, ATT_KEY_FORMAT);
+    if (!in->keeps_int8 || !format ||
+        strncmp(format, ATT_TOKENS_FORMAT_PREFIX, strlen(ATT_TOKENS_FORMAT_PREFIX)) != 0)
+        return ATT_OK;
+    return fail(in, ATT_TOKENS_NOT_MODEL);
+}
+
 /* The names of the entries belong to the document. */
 static att_status read_tensors(reader *in, att_bundle *bundle, const att_json *root)
 {
@@ -390,6 +401,7 @@ static att_status read_tensors(reader *in, att_bundle *bundle, const att_json *r
         in->report->bytes = in->data_size;
         return ATT_OK;
     }
+    ATT_TRY(refuse_tokens(in, bundle));
     for (size_t i = 0; i < in->entry_count; i++) {
         ATT_TRY(att_progress_check(in->err));
         ATT_TRY(add_tensor(in, bundle, &in->entries[i]));

@@ -19,18 +19,21 @@
 typedef struct checkpoint_block {
     char name[32];
     float *values;
+    bool is_square; /* means of squares, which are not below 0 */
 } checkpoint_block;
 
 /* Block `index` of the run in its current state; false after the last. */
 static bool checkpoint_block_get(checkpoint_block *out, const att_training *training, int64_t index)
 {
     const att_training_state *state = &training->state;
+    out->is_square = false;
     for (int i = 0; att_optimizer_moment_name(&training->optimizer, i); i++)
         if (index-- == 0) {
             snprintf(out->name, sizeof out->name, "%s",
                      att_optimizer_moment_name(&training->optimizer, i));
             out->values = training->whole_moments[i] ? training->whole_moments[i]
                                                      : training->optimizer.moments[i];
+            out->is_square = att_optimizer_moment_is_square(&training->optimizer, i);
             return true;
         }
     if (state->best_validation > 0 && index-- == 0) {
@@ -101,6 +104,22 @@ static att_status add_carried_state(att_bundle *bundle, const att_training *trai
     return status;
 }
 
+/* A value that is not finite would appear as NaN many steps later, and the root of a negative mean
+ * of squares at once: both without the name of the file. */
+static att_status check_values(const att_tensor *tensor, const char *name, bool is_square,
+                               const char *file, att_error *err)
+{
+    const float *values = tensor->data;
+    int64_t count = att_tensor_count(tensor);
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(values[i]) || (is_square && values[i] < 0))
+            return att_fail(err, ATT_BAD_INPUT, file,
+                            "the tensor '%s' holds %g at index %lld, expected finite numbers%s",
+                            name, (double)values[i], (long long)i,
+                            is_square ? " that are not negative" : "");
+    return ATT_OK;
+}
+
 /* The rows of the last batches, which the next ones continue. */
 static int64_t set_carried_rows(att_training *training)
 {
@@ -132,12 +151,7 @@ static att_status load_carried_state(att_training *training, const att_bundle *b
                         "the tensor '" CARRIED_STATE "': expected shape [%lld, %lld], found %s",
                         (long long)rows, (long long)width, found ? "another" : "none");
     const float *from = found->data;
-    for (int64_t i = 0; i < rows * width; i++)
-        if (!isfinite(from[i]))
-            return att_fail(err, ATT_BAD_INPUT, file,
-                            "the tensor '" CARRIED_STATE "' holds %g at index %lld, expected "
-                            "finite numbers",
-                            (double)from[i], (long long)i);
+    ATT_TRY(check_values(found, CARRIED_STATE, false, file, err));
     for (int64_t g = 0; g < training->settings->accumulate; g++) {
         size_t count = (size_t)(training->carried_states[g].rows * width);
         memcpy(training->carried_states[g].states, from, count * sizeof *from);
@@ -255,6 +269,7 @@ static att_status load_block(const att_params *params, const checkpoint_block *b
             return att_fail(err, ATT_BAD_INPUT, file,
                             "the shape of the tensor '%s' differs from that of '%s'", name->data,
                             params->items[i].name);
+        ATT_TRY(check_values(found, name->data, block->is_square, file, err));
         memcpy(view.data, found->data, params->items[i].count * sizeof(float));
     }
     return ATT_OK;

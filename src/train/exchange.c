@@ -70,8 +70,8 @@ att_status att_exchange_divide(att_exchange *exchange, const att_params *params,
     if (exchange->group.count == 1)
         return ATT_OK;
     exchange->buckets = att_alloc_zero(blocks + 1, sizeof *exchange->buckets);
-    exchange->message =
-        att_alloc(blocks + 1 + (ATT_TREE_MAX_NODES + 1) * ATT_SUM_COUNT, sizeof *exchange->message);
+    size_t others = (size_t)exchange->group.count * (1 + (ATT_TREE_MAX_NODES + 1) * ATT_SUM_COUNT);
+    exchange->message = att_alloc(blocks + others, sizeof *exchange->message);
     if (!exchange->buckets || !exchange->message)
         return att_fail_memory(err);
     for (int r = 0; r < exchange->group.count; r++)
@@ -339,45 +339,66 @@ static size_t block_count(size_t floats)
     return att_ceil_div(floats, ATT_NORM_BLOCK);
 }
 
-/* What this process tells process 0: sums of its nodes, then sums of squares of its slice. */
-static size_t write_message(const att_exchange *exchange, unsigned flags)
+/* The doubles that process `rank` tells the others. *node: its first node, then the one past its
+ * last. */
+static size_t message_length(const att_exchange *exchange, int rank, int *node)
 {
-    double *at = exchange->message;
-    const float *grad = exchange->params->grad;
+    att_range slice = slice_of(exchange, rank);
+    int64_t end = att_share(exchange->leaves, rank, exchange->group.count).end;
+    int first = *node;
+    while (*node < exchange->node_count && exchange->nodes[*node].begin < end)
+        ++*node;
+    return 1 + (size_t)(*node - first) * ATT_SUM_COUNT +
+           block_count((size_t)(slice.end - slice.begin));
+}
+
+/* Flags, sums of the own nodes, and sums of squares of the own slice. */
+static void write_message(const att_exchange *exchange, unsigned flags, double *at)
+{
     *at++ = (double)flags;
     for (int n = exchange->first_node; n < exchange->past_node; n++, at += ATT_SUM_COUNT)
         memcpy(at, exchange->nodes[n].sums, sizeof exchange->nodes[n].sums);
     if (slice_size(exchange) > 0)
-        att_squares(at, grad + exchange->slice.begin, slice_size(exchange));
-    at += block_count(slice_size(exchange));
-    return (size_t)(at - exchange->message);
+        att_squares(at, exchange->params->grad + exchange->slice.begin, slice_size(exchange));
 }
 
-/* Process 0 reads the messages of all in order, its own included. */
-static att_status read_messages(att_exchange *exchange, unsigned *flags, att_error *err)
+/* Every process tells every other: one latency, where gathering and broadcasting would take
+ * 1 + log2(P) of them. The messages of all are in exchange->message, one after the other. */
+static att_status share_messages(att_exchange *exchange, unsigned flags, att_error *err)
 {
-    double *sums = exchange->block_sums;
-    int node = 0;
-    for (int r = 0; r < exchange->group.count; r++) {
-        att_range slice = slice_of(exchange, r);
-        size_t blocks = block_count((size_t)(slice.end - slice.begin));
-        int past = node;
-        while (past < exchange->node_count && holder(exchange, past) == r)
-            past++;
-        size_t length = 1 + (size_t)(past - node) * ATT_SUM_COUNT + blocks;
-        if (r > 0) {
-            ATT_TRY(att_group_receive(&exchange->group, r, ATT_TAG_GATHER, exchange->message,
-                                      length * sizeof(double), err));
-            ATT_TRY(att_group_wait(&exchange->group, err));
+    att_group *group = &exchange->group;
+    double *at = exchange->message, *own = at;
+    size_t own_length = 0;
+    for (int r = 0, node = 0; r < group->count; r++) {
+        size_t length = message_length(exchange, r, &node);
+        if (r == group->rank) {
+            own = at;
+            own_length = length;
+        } else {
+            ATT_TRY(att_group_receive(group, r, ATT_TAG_GATHER, at, length * sizeof *at, err));
         }
-        const double *at = exchange->message;
-        *flags |= (unsigned)*at++;
-        for (; node < past; node++, at += ATT_SUM_COUNT)
-            memcpy(exchange->nodes[node].sums, at, sizeof exchange->nodes[node].sums);
-        memcpy(sums, at, blocks * sizeof *sums);
-        sums += blocks;
+        at += length;
     }
-    return ATT_OK;
+    write_message(exchange, flags, own);
+    for (int i = 1; i < group->count; i++)
+        ATT_TRY(att_group_send(group, (group->rank + i) % group->count, ATT_TAG_GATHER, own,
+                               own_length * sizeof *own, err));
+    return att_group_wait(group, err);
+}
+
+static void read_messages(att_exchange *exchange, unsigned *flags)
+{
+    const double *at = exchange->message;
+    double *sums = exchange->block_sums;
+    for (int r = 0, node = 0; r < exchange->group.count; r++) {
+        int first = node;
+        const double *end = at + message_length(exchange, r, &node);
+        *flags |= (unsigned)*at++;
+        for (int n = first; n < node; n++, at += ATT_SUM_COUNT)
+            memcpy(exchange->nodes[n].sums, at, sizeof exchange->nodes[n].sums);
+        while (at < end)
+            *sums++ = *at++;
+    }
 }
 
 static double fold_norm(const double *sums, size_t size)
@@ -397,17 +418,11 @@ att_status att_exchange_totals(att_exchange *exchange, att_step_totals *out, uns
         out->norm = att_l2_norm(exchange->params->grad, exchange->size, exchange->block_sums);
         return ATT_OK;
     }
-    size_t length = write_message(exchange, flags);
-    if (exchange->group.rank > 0) {
-        ATT_TRY(att_group_send(&exchange->group, 0, ATT_TAG_GATHER, exchange->message,
-                               length * sizeof(double), err));
-        ATT_TRY(att_group_wait(&exchange->group, err));
-    } else {
-        ATT_TRY(read_messages(exchange, &out->flags, err));
-        att_tree_sum(out->sums, exchange->leaves, exchange->nodes, exchange->node_count);
-        out->norm = fold_norm(exchange->block_sums, exchange->size);
-    }
-    return att_group_broadcast(&exchange->group, out, sizeof *out, err);
+    ATT_TRY(share_messages(exchange, flags, err));
+    read_messages(exchange, &out->flags);
+    att_tree_sum(out->sums, exchange->leaves, exchange->nodes, exchange->node_count);
+    out->norm = fold_norm(exchange->block_sums, exchange->size);
+    return ATT_OK;
 }
 
 /* ---- slices */

@@ -6,8 +6,8 @@
  *   the last node as soon as the backward pass has made all gradients of the bucket final.
  * - The owner sums the nodes of all processes by the tree, and the squares of its slice for the
  *   norm, block by block.
- * - Process 0 gathers losses, token counts, sums of squares and flags, and tells all their sum, in
- *   the order of one process.
+ * - Every process tells all the others losses, token counts, sums of squares and flags; each adds
+ *   them in the order of one process.
  * - The owner updates its slice and sends the new parameters to all.
  *
  * Slices start at multiples of ATT_NORM_BLOCK, so that the norm has the same bits however many
@@ -42,7 +42,7 @@ typedef struct att_exchange {
     float *received;                       /* [node_count - own nodes, slice] of other processes */
     size_t received_size, node_capacity;
     double own_sums[ATT_SUM_COUNT]; /* with one process */
-    double *message;                /* scratch: what process 0 gathers */
+    double *message;                /* scratch: the messages of all for the totals */
     double *block_sums;             /* [size / ATT_NORM_BLOCK + 1] squares of blocks */
     int64_t leaves;                 /* micro-batches of this step */
     bool is_last_leaf;              /* buckets are sent as they become final */

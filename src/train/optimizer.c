@@ -28,6 +28,7 @@ typedef struct param_slice {
 
 typedef struct att_optimizer_spec {
     const char *moments[ATT_MAX_MOMENTS]; /* names in checkpoints; NULL after the last */
+    bool squares[ATT_MAX_MOMENTS];        /* which are means of squares: never below 0 */
     void (*prepare)(any_step *out, const att_settings *settings,
                     const att_optimizer_step_options *step);
     void (*run)(const att_kernels *kernels, const param_slice *at, const any_step *step);
@@ -107,10 +108,16 @@ static void adadelta_run(const att_kernels *kernels, const param_slice *at, cons
 }
 
 static const att_optimizer_spec optimizers[] = {
-    [ATT_OPTIMIZER_SGD] = { { "velocity" }, sgd_prepare, sgd_run },
-    [ATT_OPTIMIZER_ADAM] = { { "exp_avg", "exp_avg_sq" }, adam_prepare, adam_run },
-    [ATT_OPTIMIZER_ADAMW] = { { "exp_avg", "exp_avg_sq" }, adam_prepare, adam_run },
-    [ATT_OPTIMIZER_ADADELTA] = { { "square_avg", "acc_delta" }, adadelta_prepare, adadelta_run },
+    [ATT_OPTIMIZER_SGD] = { { "velocity" }, { false }, sgd_prepare, sgd_run },
+    [ATT_OPTIMIZER_ADAM] = { { "exp_avg", "exp_avg_sq" }, { false, true }, adam_prepare, adam_run },
+    [ATT_OPTIMIZER_ADAMW] = { { "exp_avg", "exp_avg_sq" },
+                              { false, true },
+                              adam_prepare,
+                              adam_run },
+    [ATT_OPTIMIZER_ADADELTA] = { { "square_avg", "acc_delta" },
+                                 { true, true },
+                                 adadelta_prepare,
+                                 adadelta_run },
 };
 
 /* ---- whole blocks */
@@ -137,6 +144,11 @@ void att_optimizer_free(att_optimizer *optimizer)
 const char *att_optimizer_moment_name(const att_optimizer *optimizer, int index)
 {
     return index < ATT_MAX_MOMENTS ? optimizer->spec->moments[index] : NULL;
+}
+
+bool att_optimizer_moment_is_square(const att_optimizer *optimizer, int index)
+{
+    return optimizer->spec->squares[index];
 }
 
 typedef struct optimizer_job {

@@ -22,6 +22,9 @@ void att_optimizer_free(att_optimizer *optimizer);
 /* The name of moment `index` in checkpoints; NULL after the last. */
 const char *att_optimizer_moment_name(const att_optimizer *optimizer, int index);
 
+/* Whether moment `index` is a mean of squares, which is never below 0. */
+bool att_optimizer_moment_is_square(const att_optimizer *optimizer, int index);
+
 typedef struct att_optimizer_step_options {
     int64_t step; /* from 1 */
     double learning_rate;

@@ -54,6 +54,17 @@ static att_status check_fixed(const att_settings *given, const att_settings *sav
     return ATT_OK;
 }
 
+/* Checked before steps of the user are added to it: an error is one of the file. */
+static att_status check_step_plan(const att_settings *saved, const char *name, att_error *err)
+{
+    att_step_plan_piece pieces[ATT_MAX_STEP_PLAN];
+    size_t count;
+    att_error cause = { 0 };
+    if (att_settings_step_plan(pieces, &count, saved, &cause) == ATT_OK)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "the settings: %.300s", cause.message);
+}
+
 /* A run whose plan was changed by a budget, and which is resumed with another number of steps: the
  * new number is one more change, from the step of the checkpoint on. */
 static att_status continue_step_plan(att_settings *settings, const att_bundle *bundle,
@@ -90,6 +101,8 @@ att_status att_resume_settings(att_settings *settings, const att_bundle *bundle,
     att_string values[2] = { 0 };
     ATT_TRY(att_settings_new(&saved, NULL, err));
     att_status status = att_settings_from_json(saved, json, name, err);
+    if (status == ATT_OK)
+        status = check_step_plan(saved, name, err);
     if (status == ATT_OK)
         status = check_fixed(settings, saved, name, values, err);
     att_settings_free(saved);

@@ -198,10 +198,11 @@ static bool continue_unless_stopped(void *context)
     return !request->stopped;
 }
 
-/* Names the step in an error of the model on the validation data: a value that is not finite. */
+/* Names the step in an error of the model on the validation data: a value that is not finite. An
+ * error of a file, which is a token file, has its name and nothing to do with the step. */
 static att_status error_at_step(att_status status, const att_training_state *state, att_error *err)
 {
-    if (status != ATT_BAD_INPUT || !err)
+    if (status != ATT_BAD_INPUT || !err || err->place[0])
         return status;
     att_error inner = *err;
     return att_fail(err, status, NULL,

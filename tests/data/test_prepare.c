@@ -491,6 +491,76 @@ static void settings_that_contradict_the_file_are_refused(void **state)
     att_settings_free(lm);
 }
 
+/* ---- data that cannot be prepared */
+
+static void data_that_cannot_be_prepared_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *task, *train, *valid, *key, *value, *message;
+    } rows[] = {
+        { "classify", "a\tx\nb\tx\n", "a\tx\n", NULL, NULL,
+          "has only one label, 'x'; expected at least two" },
+        { "classify", "a\tx\nb\ty\n", "a\tz\n", NULL, NULL,
+          "expected labels of the training data, found only others: 'z'" },
+        { "classify", "a\tx\nb\ty\n", "a\tx\n", "char-features", "cnn",
+          "char-features needs the characters of the words, which a token file lacks: train from "
+          "the text" },
+        { "pairs", "a\tx\nb\ty\n", "a\tx\n", "copy", "yes",
+          "copy needs the words of the source, which a token file lacks: train from the text, or "
+          "give --no-copy" },
+        { "pairs", "a\tx\nb\ty\n", "a\tx\n", "guided-alignment", "t.txt",
+          "guided-alignment: a token file has no alignments; train from the text" },
+        { "pairs", "a\tx\nb\ty\n", "", NULL, NULL, "has no pairs to validate on" },
+        { "pairs", "a\tx\nb\ty\n", "\tx\na\t\n", NULL, NULL,
+          "has no pairs to validate on: each of its 2 lines has an empty side or more tokens than "
+          "max-length" },
+        { "pairs", "source,target\na,x\nb,y\n", "a\tx\n", "format", "csv",
+          "is CSV, expected one example per line: tab-separated, JSON lines, or two parallel "
+          "files" },
+        { "tag", "a A\n\nb B\n", "a\tA\n", "format", "conll",
+          "is a CoNLL file, expected one example per line: tab-separated, JSON lines, or two "
+          "parallel files" },
+        { "lm", "abc", "a", "tokens", "char", "has 1 token to validate on, expected at least 2" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_error err = { 0 };
+        put("t.txt", rows[i].train);
+        put("v.txt", rows[i].valid);
+        att_settings *settings = settings_of(rows[i].task, "t.txt");
+        set(settings, "valid", "v.txt");
+        if (strcmp(rows[i].task, "pairs") == 0)
+            set(settings, "copy", "no");
+        if (rows[i].key)
+            set(settings, rows[i].key, rows[i].value);
+        att_status status = att_prepare("t.tokens", settings, NULL, NULL, &err);
+        assert_string_equal(err.message, rows[i].message);
+        assert_int_equal(status, ATT_BAD_INPUT);
+        assert_int_not_equal(access("t.tokens", F_OK), 0);
+        att_settings_free(settings);
+    }
+}
+
+/* A sample of so few pairs may have none: then all of them are validation data. */
+static void labels_of_json_lines_are_those_of_the_text(void **state)
+{
+    (void)state;
+    put("c.jsonl", "{\"text\": \"ein Haus\", \"label\": \"x\"}\n"
+                   "{\"text\": \"zwei\", \"label\": \"y\"}\n");
+    att_settings *text = settings_of("classify", "c.jsonl");
+    set(text, "valid-fraction", "0");
+    prepare(text, "c.tokens");
+    att_settings *tokens = settings_of("classify", "c.tokens");
+    att_data a = load(text), b = load(tokens);
+    assert_int_equal(b.train.pairs, 2);
+    assert_int_equal(b.valid.pairs, 2);
+    assert_same_pairs(&a, &b);
+    att_data_free(&a);
+    att_data_free(&b);
+    att_settings_free(text);
+    att_settings_free(tokens);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +574,8 @@ int main(void)
         IN_FOLDER(a_file_that_shrinks_is_an_error_and_stays_one),
         IN_FOLDER(a_file_that_is_written_to_is_an_error),
         IN_FOLDER(settings_that_contradict_the_file_are_refused),
+        IN_FOLDER(data_that_cannot_be_prepared_are_refused),
+        IN_FOLDER(labels_of_json_lines_are_those_of_the_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

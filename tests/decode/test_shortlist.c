@@ -304,6 +304,10 @@ static void bad_lines_are_named(void **state)
         { "a b nan\n", "expected a probability from 0 to 1, found 'nan'", 1 },
         { "a b -0.1\n", "expected a probability from 0 to 1, found '-0.1'", 1 },
         { "a b 1e400\n", "expected a probability from 0 to 1, found '1e400'", 1 },
+        { "a b 0.00000000000000000000000000000000000000000000000000000000000001\n",
+          "expected a probability from 0 to 1, found '0.000", 1 },
+        { "a\tb\n", "expected target<TAB>source<TAB>probability, found 'a\\x09b'", 1 },
+        { "\n\na b 2\n", "expected a probability from 0 to 1, found '2'", 3 },
         { "xx yy 1\n", "is the shortlist of another model?", 0 },
         { "a\tb\t\xff\n", "UTF-8", 1 },
     };
@@ -314,6 +318,52 @@ static void bad_lines_are_named(void **state)
         if (!strstr(err.message, cases[i].message) || err.line != cases[i].line)
             fail_msg("case %zu: line %d: %s", i, err.line, err.message);
     }
+    scene_free(&s);
+}
+
+static void empty_lines_are_left_out(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    att_shortlist *shortlist = shortlist_of(s.model, "\na\tb\t0.5\n\nb\ta\t1\n\n", NULL);
+    assert_int_equal(att_shortlist_entries(shortlist), 2);
+    att_shortlist_free(shortlist);
+    scene_free(&s);
+}
+
+typedef struct saved_shortlist {
+    const att_model *model;
+    const char *path;
+} saved_shortlist;
+
+/* Loads a shortlist, and collects the candidates of a line with an id that no model has. */
+static att_status load_and_collect(void *context)
+{
+    static const int32_t line[] = { 3, 4, -1, INT32_MAX };
+    const saved_shortlist *in = context;
+    att_shortlist *shortlist;
+    att_token_set set = { 0 };
+    att_status status = att_shortlist_load(&shortlist, in->model, in->path, NULL, NULL);
+    if (status == ATT_OK)
+        status = att_shortlist_collect(shortlist, &set, line, 4, line, 4, NULL);
+    att_token_set_free(&set);
+    att_shortlist_free(shortlist);
+    return status;
+}
+
+static void every_failing_allocation_of_loading_is_reported(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/attend-shortlist-XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, letters, strlen(letters)), (ssize_t)strlen(letters));
+    close(fd);
+    scene s;
+    scene_new(&s, NULL, 0);
+    saved_shortlist in = { s.model, path };
+    every_allocation_fails(load_and_collect, &in, 200);
+    unlink(path);
     scene_free(&s);
 }
 
@@ -412,6 +462,8 @@ int main(void)
         cmocka_unit_test(an_ensemble_shares_the_candidates),
         cmocka_unit_test(a_prefix_is_a_candidate),
         cmocka_unit_test(bad_lines_are_named),
+        cmocka_unit_test(empty_lines_are_left_out),
+        cmocka_unit_test(every_failing_allocation_of_loading_is_reported),
         cmocka_unit_test(models_that_it_cannot_serve_are_refused),
         cmocka_unit_test(it_is_learned_saved_and_loaded_again),
     };

@@ -205,6 +205,26 @@ static inline void use_seq2seq(const att_model *model)
     use_session(model, NULL);
 }
 
+static inline void use_caption_steps(const att_model *model, const att_tensor *image)
+{
+    const att_decoding_options decoding = { .size = sizeof(att_decoding_options),
+                                            .beam = 2,
+                                            .max_output_length = 4 };
+    const att_alternatives_options asked = { .size = sizeof(att_alternatives_options),
+                                             .decoding = &decoding };
+    att_alternatives *alternatives;
+    att_beam_tree *tree;
+    att_string text = { 0 };
+    att_error err = { 0 };
+    if (succeeded(att_model_caption_alternatives(&alternatives, model, image, &asked, &err), &err))
+        PROMISE(att_alternatives_render(&text, alternatives, NULL, NULL) == ATT_OK);
+    att_alternatives_free(alternatives);
+    if (succeeded(att_model_caption_beam_tree(&tree, model, image, &decoding, &err), &err))
+        PROMISE(att_beam_tree_render(&text, tree, NULL, NULL) == ATT_OK);
+    att_beam_tree_free(tree);
+    att_string_free(&text);
+}
+
 static inline void use_caption(const att_model *model)
 {
     const att_settings *settings = model->settings;
@@ -222,6 +242,7 @@ static inline void use_caption(const att_model *model)
         ((float *)image.data)[i] = (float)(i % 7) / 7;
     options.decoding = &decoding;
     options.attention = true;
+    use_caption_steps(model, &image);
     if (succeeded(att_model_caption(&outputs, model, &image, &options, &err), &err))
         use_outputs(outputs);
     evaluate_outputs(model, &image);
@@ -389,10 +410,16 @@ static inline void use_decoding_steps(const att_model *model)
     att_string text = { 0 };
     att_error err = { 0 };
     succeeded(att_model_sheet(&text, model, "model.safetensors", &options, &err), &err);
-    if (succeeded(att_model_alternatives(&alternatives, model, model_lines[2], "b a", 3, &err),
-                  &err))
-        PROMISE(att_alternatives_render(&text, alternatives, NULL, NULL) == ATT_OK);
-    att_alternatives_free(alternatives);
+    for (int i = 0; i < 2; i++) { /* of a target, and of the model's own output or labels */
+        const att_alternatives_options asked = { .size = sizeof(att_alternatives_options),
+                                                 .count = 3,
+                                                 .target = i == 0 ? "b a" : NULL,
+                                                 .decoding = &decoding };
+        if (succeeded(att_model_alternatives(&alternatives, model, model_lines[2], &asked, &err),
+                      &err))
+            PROMISE(att_alternatives_render(&text, alternatives, NULL, NULL) == ATT_OK);
+        att_alternatives_free(alternatives);
+    }
     if (succeeded(att_model_beam_tree(&tree, model, model_lines[2], &decoding, &err), &err))
         PROMISE(att_beam_tree_render(&text, tree, NULL, NULL) == ATT_OK);
     att_beam_tree_free(tree);

@@ -165,6 +165,51 @@ static void answers_are_found_by_names_and_words(void **state)
     }
 }
 
+/* In a sheet `A` and `a` are two values. A name in another case is read as the ask only if it is no
+ * other value of the sheet, and replaces no answer that is spelled like the ask. */
+static void capitals_and_small_letters_are_told_apart_where_both_are_names(void **state)
+{
+    (void)state;
+    static const char both[] = "A = [1 2]\na = [3 4]\nask A \"weights\"\nask a \"output\"\n";
+    static const char one[] = "A = [1 2]\na = [3 4]\nask a \"output\"\n";
+    static const char alone[] = "a = [3 4]\nask a \"output\"\n";
+    static const struct {
+        const char *sheet, *text;
+        double first, second; /* 0: not read */
+        const char *note;
+    } cases[] = {
+        { both, "A = 1 2\na = 3 4", 1, 3, "" },
+        { both, "a = 3 4\nA = 1 2", 1, 3, "" },
+        { both, "a = 3 4", 0, 3, "" },
+        { both, "a1 = 3\nA1 = 1\na2 = 4\nA2 = 2", 1, 3, "" },
+        { one, "a = 3 4\nA = 1 2", 3, 0, "" },
+        { one, "A = 1 2", 0, 0, "line 1: 'A' is not asked for" },
+        { alone, "A = 3 4", 3, 0, "" },
+        { alone, "A = 1 2\na = 3 4", 3, 0, "" },
+        { alone, "a = 3 4\nA = 1 2", 3, 0, "" },
+        { alone, "a = 1 2\na = 3 4", 3, 0, "" },
+    };
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
+        att_sheet *sheet;
+        att_student_answers answers;
+        assert_int_equal(
+            att_sheet_read(&sheet, cases[i].sheet, strlen(cases[i].sheet), "s.att", ".", NULL),
+            ATT_OK);
+        assert_int_equal(att_student_answers_read(&answers, sheet, cases[i].text,
+                                                  strlen(cases[i].text), "answers", NULL),
+                         ATT_OK);
+        for (size_t j = 0; j < answers.count; j++) {
+            double wanted = j == 0 ? cases[i].first : cases[i].second;
+            bool read = answers.items[j].state == ATT_ANSWER_READ;
+            if (read != (wanted != 0) || (read && answers.items[j].numbers.values[0] != wanted))
+                fail_msg("%s: answer %zu is not %g", cases[i].text, j + 1, wanted);
+        }
+        assert_string_equal(answers.note ? answers.note : "", cases[i].note);
+        att_student_answers_free(&answers);
+        att_sheet_free(sheet);
+    }
+}
+
 /* With decimal commas the semicolon separates numbers: the answer is no column. */
 static void semicolons_between_decimal_commas_make_a_list(void **state)
 {
@@ -372,6 +417,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_as_people_write_them),
         cmocka_unit_test(answers_are_found_by_names_and_words),
+        cmocka_unit_test(capitals_and_small_letters_are_told_apart_where_both_are_names),
         cmocka_unit_test(semicolons_between_decimal_commas_make_a_list),
         cmocka_unit_test(matrices_are_read_row_by_row),
         cmocka_unit_test(what_is_no_number_is_named),

@@ -20,7 +20,10 @@ static att_status list_alternatives(void *model)
 {
     att_alternatives *found;
     att_string text = { 0 };
-    att_status status = att_model_alternatives(&found, model, "ab", "b", 2, NULL);
+    const att_alternatives_options options = { .size = sizeof(att_alternatives_options),
+                                               .count = 2,
+                                               .target = "b" };
+    att_status status = att_model_alternatives(&found, model, "ab", &options, NULL);
     const att_format formats[] = { ATT_FORMAT_TEXT, ATT_FORMAT_JSON, ATT_FORMAT_HTML };
     for (int i = 0; i < 3 && status == ATT_OK; i++)
         status = att_alternatives_render(

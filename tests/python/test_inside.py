@@ -80,6 +80,12 @@ def test_steps_and_beams_can_be_looked_into(model: attend.Model, lm: attend.Mode
     assert len(first.tokens) == 4 and first.tokens[0][1] >= first.tokens[1][1] and first.rank >= 1
     assert "<html" in steps.html() and steps._repr_html_().startswith("<iframe")
     assert lm.alternatives("the").steps
+    own = model.alternatives("abc", beam=3, ensemble=[model])
+    assert "".join(step.token or "" for step in own.steps) == "".join(
+        model.generate("abc", beam=3).target_tokens
+    )
+    grown = lm.beam_tree("the ", beam=2, max_output_length=3)
+    assert sorted(node.step for node in grown.nodes if node.fate == "best") == [1, 2, 3]
     tree = model.beam_tree("abc", beam=3)
     best = [node for node in tree.nodes if node.fate == "best"]
     text = "".join(node.token for node in best if node.token != "<end>")
@@ -88,6 +94,43 @@ def test_steps_and_beams_can_be_looked_into(model: attend.Model, lm: attend.Mode
     assert "<svg" in model.curves()
     with pytest.raises(attend.Error):
         model.beam_tree("abc", beam=1)
+    for count in (0, 101):
+        with pytest.raises(attend.Error, match="1 to 100 alternatives"):
+            model.alternatives("abc", count=count)
+    with pytest.raises(attend.Error, match="zero character"):
+        model.alternatives("a\0c")
+    wrong: Any = 3
+    with pytest.raises(TypeError):
+        model.alternatives(wrong)
+
+
+def test_labels_and_captions_have_alternatives() -> None:
+    sorted_lines = [("a a b", "many"), ("b b a", "few")] * 20
+    sorts = attend.train("classify", sorted_lines, valid=sorted_lines, hidden_size=8, steps=2,
+                         progress=False)
+    (step,) = sorts.alternatives("a b").steps
+    assert {label for label, _ in step.tokens} == {"many", "few"} and step.source is None
+    assert step.token == step.tokens[0][0] and sum(p for _, p in step.tokens) == pytest.approx(1)
+    with pytest.raises(attend.Error, match="searches no beam"):
+        sorts.beam_tree("a b", beam=2)
+    tagged = [("a b", "B-x O"), ("b a", "O B-x")] * 20
+    tags = attend.train("tag", tagged, valid=tagged, hidden_size=8, crf=True, steps=2,
+                        progress=False)
+    labels = tags.alternatives("b a b", count=1).steps
+    assert [one.source for one in labels] == ["b", "a", "b"] and len(labels[0].tokens) == 1
+    images, captions = attend.datasets.shapes(train_count=20, image_size=24)
+    sees = attend.train("caption", list(enumerate(captions)), features=images, valid_fraction=0.2,
+                        hidden_size=8, steps=1, progress=False)
+    said = sees.caption(images[:1], beam=2)[0]
+    found = sees.alternatives(images[:1], beam=2)
+    assert [one.token for one in found.steps] == said.target_tokens
+    tree = sees.beam_tree(images[:1], beam=2)
+    assert [node.token for node in tree.nodes if node.fate == "best"] == said.target_tokens
+    for refused in (images[:2], "a line"):
+        with pytest.raises(attend.Error, match="image"):
+            sees.alternatives(refused)
+        with pytest.raises(attend.Error, match="image"):
+            sees.beam_tree(refused, beam=2)
 
 
 def test_a_whole_model_is_a_worksheet(transformer: attend.Model) -> None:

@@ -494,6 +494,87 @@ static void streams_start_from_the_zero_state_with_a_probability(void **state)
     assert_true(second_norm("0.3", false) != second_norm("1", false));
 }
 
+/* A copy of a bundle, in which element 1 of one tensor is `value`. */
+static att_bundle *with_value(const att_bundle *bundle, const char *tensor, float value)
+{
+    att_bundle *out;
+    assert_int_equal(att_bundle_new(&out, NULL), ATT_OK);
+    for (size_t i = 0; i < att_bundle_meta_count(bundle); i++) {
+        const char *key, *text;
+        att_bundle_meta_at(bundle, i, &key, &text);
+        assert_int_equal(att_bundle_meta_set(out, key, text, NULL), ATT_OK);
+    }
+    for (size_t i = 0; i < att_bundle_count(bundle); i++)
+        assert_int_equal(
+            att_bundle_add(out, att_bundle_name(bundle, i), att_bundle_at(bundle, i), NULL),
+            ATT_OK);
+    const att_tensor *changed = att_bundle_get(out, tensor);
+    if (!changed)
+        fail_msg("no tensor '%s'", tensor);
+    ((float *)changed->data)[1] = value;
+    return out;
+}
+
+/* The root of a negative mean of squares is NaN, and a snapshot is averaged at the end of the run:
+ * without a check here, the error would blame the learning rate or the model, not the file. */
+static void moments_and_snapshots_that_no_run_has_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tensor;
+        float value;
+        const char *expected;
+    } rows[] = {
+        { "training.exp_avg.target.embed", NAN, "holds nan at index 1, expected finite numbers" },
+        { "training.exp_avg_sq.target.embed", -1,
+          "holds -1 at index 1, expected finite numbers that are not negative" },
+        { "training.exp_avg_sq.target.embed", INFINITY, "holds inf at index 1, expected finite" },
+        { "training.best.target.embed", NAN, "holds nan at index 1, expected finite numbers" },
+        { "training.checkpoint.0.target.embed", INFINITY, "holds inf at index 1, expected finite" },
+    };
+    char folder[64], path[256];
+    folder_new(folder);
+    att_settings *settings = small_lm_new(folder, "transformer");
+    small_set(settings, "average-checkpoints", "2");
+    event_counts all = { .stop_at = 14 };
+    run_to_the_end(settings, count_event, &all);
+    snprintf(path, sizeof path, "%s/m.last.safetensors", folder);
+    att_bundle *bundle;
+    assert_int_equal(att_bundle_load(&bundle, path, NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_bundle *changed = with_value(bundle, rows[i].tensor, rows[i].value);
+        assert_int_equal(att_safetensors_save(changed, path, NULL), ATT_OK);
+        att_bundle_free(changed);
+        assert_refused(resumed(folder), rows[i].expected);
+    }
+    att_bundle_free(bundle);
+    folder_remove(folder);
+}
+
+static void a_step_plan_that_no_run_has_is_refused_by_the_name_of_the_file(void **state)
+{
+    (void)state;
+    char folder[64], path[256], settings[8192], from[] = "\"step-plan\":null";
+    folder_new(folder);
+    event_counts all = { .stop_at = 2 };
+    run_to_the_end(small_lm_new(folder, "transformer"), count_event, &all);
+    snprintf(path, sizeof path, "%s/m.last.safetensors", folder);
+    att_bundle *bundle;
+    assert_int_equal(att_bundle_load(&bundle, path, NULL), ATT_OK);
+    const char *saved = att_bundle_meta_get(bundle, "attend.settings");
+    const char *at = strstr(saved, from);
+    assert_non_null(at);
+    snprintf(settings, sizeof settings, "%.*s\"step-plan\":\"7:x\"%s", (int)(at - saved), saved,
+             at + strlen(from));
+    assert_int_equal(att_bundle_meta_set(bundle, "attend.settings", settings, NULL), ATT_OK);
+    assert_int_equal(att_safetensors_save(bundle, path, NULL), ATT_OK);
+    att_bundle_free(bundle);
+    att_settings *again = resumed(folder);
+    small_set(again, "steps", "9");
+    assert_refused(again, "the settings: step-plan expects STEP:STEPS");
+    folder_remove(folder);
+}
+
 /* The next batch has as many rows as the carried state: with fewer, it would read beyond it. */
 static void a_carried_state_of_other_rows_or_not_finite_is_refused(void **state)
 {
@@ -686,6 +767,8 @@ int main(void)
         cmocka_unit_test(a_checkpoint_of_format_1_is_refused),
         cmocka_unit_test(a_counter_that_the_run_cannot_have_is_refused),
         cmocka_unit_test(streams_start_from_the_zero_state_with_a_probability),
+        cmocka_unit_test(moments_and_snapshots_that_no_run_has_are_refused),
+        cmocka_unit_test(a_step_plan_that_no_run_has_is_refused_by_the_name_of_the_file),
         cmocka_unit_test(a_carried_state_of_other_rows_or_not_finite_is_refused),
         cmocka_unit_test(a_validation_loss_that_is_not_finite_is_refused),
         cmocka_unit_test(a_resumed_run_refuses_changed_data),

@@ -6,6 +6,7 @@
 #include "attend.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +15,7 @@ enum { HUB_RANKS = 16, HUB_REQUESTS = 4096 };
 
 typedef struct hub_message {
     int from, to, tag;
+    int round; /* of the sender, when it was sent */
     size_t bytes;
     void *data;
     struct hub_message *next;
@@ -35,6 +37,7 @@ typedef struct hub_receive {
 typedef struct hub_member {
     hub *hub;
     int rank;
+    int round; /* messages so far of which each was sent after the one before it had arrived */
     char host[16];
     hub_receive receives[HUB_REQUESTS];
     att_transport transport;
@@ -54,7 +57,12 @@ static inline att_status hub_send(void *context, int to, int tag, const void *da
     (void)err;
     hub_member *member = context;
     hub_message *message = malloc(sizeof *message);
-    *message = (hub_message){ member->rank, to, tag, bytes, malloc(bytes), NULL };
+    *message = (hub_message){ .from = member->rank,
+                              .to = to,
+                              .tag = tag,
+                              .round = member->round,
+                              .bytes = bytes,
+                              .data = malloc(bytes) };
     memcpy(message->data, data, bytes);
     pthread_mutex_lock(&member->hub->mutex);
     hub_message **end = &member->hub->first;
@@ -87,6 +95,8 @@ static inline bool hub_match(hub_member *member, hub_receive *want)
         if (found->bytes != want->bytes)
             abort(); /* the processes disagree on what they exchange */
         memcpy(want->data, found->data, found->bytes);
+        if (member->round < found->round + 1)
+            member->round = found->round + 1;
         *at = found->next;
         free(found->data);
         free(found);

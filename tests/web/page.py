@@ -1,6 +1,7 @@
 """The page in Chromium, for tests: served on loopback, used by the ids of its elements, and searched for text that is cut off."""
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -64,12 +65,16 @@ class Page:
 
     def __init__(self, webdriver, address, folder):
         options = webdriver.ChromeOptions()
-        for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,900"):
+        # The browser's own services ask for servers of its maker; no name has an address here, and the page's server is a number.
+        for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,900", "--no-first-run", "--disable-sync",
+                     "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"):
             options.add_argument(word)
+        options.binary_location = shutil.which("chromium")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         options.add_experimental_option("prefs", {"download.default_directory": folder,
                                                   "profile.default_content_setting_values.automatic_downloads": 1})
-        self.driver = webdriver.Chrome(options=options)
+        from selenium.webdriver.chrome.service import Service
+        self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)  # a path: selenium would look for one to download
         self.driver.set_script_timeout(PATIENCE)
         self.address = address
 

@@ -41,7 +41,7 @@ class TrainingTab:
         self.check(page.run(digest) == wanted, f"the same digest natively: {command.split(' && ')[0]}")
         page.run("document.querySelectorAll('.run')[0].querySelectorAll('.bar button')[3].click()")
         path = os.path.join(folder, "model.safetensors")
-        self.check(page.wait(lambda: os.path.exists(path) and hashlib.sha256(open(path, "rb").read()).hexdigest() == wanted, 20), "the download has that digest")
+        self.check(page.wait(lambda: os.path.exists(path) and hashlib.sha256(open(path, "rb").read()).hexdigest() == wanted), "the download has that digest")
         done = subprocess.run([self.attend, "run", path], input="abcd\n", capture_output=True, text=True)
         self.check(done.returncode == 0 and (not long or done.stdout == "dcba\n"), f"and runs in the program: {done.stdout.strip()}")
         os.remove(path)

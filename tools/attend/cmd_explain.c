@@ -28,7 +28,7 @@ typedef struct settings {
     const char *svg;
     const char *png;
     const char *pdf;
-    const char *diagram;
+    string_list diagrams;
     double scale; /* 0: not given */
     bool quiet;
     const char *input; /* explain a model on this line or image */
@@ -140,9 +140,9 @@ const option explain_options[] = {
         "write the attention maps of plot statements as SVG; several maps: FILE-1, FILE-2, …"),
     ROW("png", 0, STRING, png, "FILE", "write the figure as PNG"),
     ROW("pdf", 0, STRING, pdf, "FILE", "write the figure as PDF"),
-    ROW("diagram", 0, STRING, diagram, "FILE",
+    ROW("diagram", 0, LIST, diagrams, "FILE",
         "draw the values and what they are computed from: .svg, .png, .pdf or .tex (TikZ); with "
-        "--only, what leads to this value"),
+        "--only, what leads to this value; can be given several times"),
     ROW("scale", 0, REAL, scale, "X", "PNG pixels per SVG pixel (default 2)", .min = 0.01,
         .max = 100),
     ROW("quiet", 'q', FLAG, quiet, NULL, "print no document, only whether the checks passed"),
@@ -184,7 +184,7 @@ static const char *conflict(const settings *set)
     bool text = chosen_format(set)->format == ATT_FORMAT_TEXT;
     bool head_only = set->head && !set->input; /* with --input it chooses the head */
     bool model = explains_model(set);
-    if (set->quiet && (set->format >= 0 || set->output || (set->only && !set->diagram) ||
+    if (set->quiet && (set->format >= 0 || set->output || (set->only && set->diagrams.count == 0) ||
                        set->row || head_only || set->detail >= 0))
         return "--quiet prints no document; --format, --output, --detail, --only, --row and --head "
                "need one";
@@ -340,26 +340,24 @@ static bool has_ending(const char *path, const char *ending)
     return length > tail && strcmp(path + length - tail, ending) == 0;
 }
 
-/* The diagram of the sheet, in the format that the ending of --diagram says. */
-static att_status make_diagram(output_list *files, const sheet_list *sheets, const settings *set,
-                               att_error *err)
+/* The diagram of the sheet in a file, in the format that its ending says. */
+static att_status make_diagram(output_list *files, const att_sheet *sheet, const settings *set,
+                               const char *path, att_error *err)
 {
-    if (!set->diagram)
-        return ATT_OK;
-    bool tex = has_ending(set->diagram, ".tex");
-    const drawing_files asked = { has_ending(set->diagram, ".svg") ? set->diagram : NULL,
-                                  has_ending(set->diagram, ".png") ? set->diagram : NULL,
-                                  has_ending(set->diagram, ".pdf") ? set->diagram : NULL,
+    bool tex = has_ending(path, ".tex");
+    const drawing_files asked = { has_ending(path, ".svg") ? path : NULL,
+                                  has_ending(path, ".png") ? path : NULL,
+                                  has_ending(path, ".pdf") ? path : NULL,
                                   set->scale,
                                   0,
                                   false };
     att_string text = { 0 };
-    att_status status = att_sheet_diagram(&text, sheets->sheets[0], set->only,
-                                          tex ? ATT_FORMAT_LATEX : ATT_FORMAT_SVG, err);
+    att_status status =
+        att_sheet_diagram(&text, sheet, set->only, tex ? ATT_FORMAT_LATEX : ATT_FORMAT_SVG, err);
     if (status == ATT_OK && !tex)
         status = drawing_files_draw_svg(files, &text, "diagram", &asked, err);
     if (status == ATT_OK && tex) {
-        output_file *file = output_add(files, set->diagram, "diagram");
+        output_file *file = output_add(files, path, "diagram");
         status = file ? att_string_append(&file->bytes, text.data, text.length) : ATT_NO_MEMORY;
         if (status != ATT_OK)
             status = error_memory(err);
@@ -368,18 +366,42 @@ static att_status make_diagram(output_list *files, const sheet_list *sheets, con
     return status;
 }
 
+static att_status make_diagrams(output_list *files, const sheet_list *sheets, const settings *set,
+                                att_error *err)
+{
+    att_status status = ATT_OK;
+    for (size_t i = 0; i < set->diagrams.count && status == ATT_OK; i++)
+        status = make_diagram(files, sheets->sheets[0], set, set->diagrams.items[i], err);
+    return status;
+}
+
+static bool is_diagram_name(const char *path)
+{
+    static const char *const endings[] = { ".svg", ".png", ".pdf", ".tex" };
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (has_ending(path, endings[i]))
+            return true;
+    return false;
+}
+
 /* The error in --diagram, or NULL. */
 static const char *diagram_conflict(const settings *set, int sheets)
 {
-    static const char *const endings[] = { ".svg", ".png", ".pdf", ".tex" };
-    if (!set->diagram)
-        return NULL;
-    if (sheets > 1)
+    const string_list *diagrams = &set->diagrams;
+    if (diagrams->count > 0 && sheets > 1)
         return "--diagram draws one sheet";
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (has_ending(set->diagram, endings[i]))
-            return NULL;
-    return "--diagram expects a file that ends in .svg, .png, .pdf or .tex";
+    for (size_t i = 0; i < diagrams->count; i++)
+        if (!is_diagram_name(diagrams->items[i]))
+            return "--diagram expects a file that ends in .svg, .png, .pdf or .tex";
+    return NULL;
+}
+
+static bool has_png_diagram(const settings *set)
+{
+    for (size_t i = 0; i < set->diagrams.count; i++)
+        if (has_ending(set->diagrams.items[i], ".png"))
+            return true;
+    return false;
 }
 
 /* With --quiet, one line per sheet replaces the document. */
@@ -464,7 +486,7 @@ static exit_code explain(const settings *set, char *const *names, int count)
         if (status == ATT_OK)
             status = make_drawings(&files, &sheets, set, &err);
         if (status == ATT_OK)
-            status = make_diagram(&files, &sheets, set, &err);
+            status = make_diagrams(&files, &sheets, set, &err);
         if (status == ATT_OK)
             status = write_all(&files, &document, &sheets, set, &err);
         code = status == ATT_OK ? EXIT_DONE : report(status, &err);
@@ -475,6 +497,36 @@ static exit_code explain(const settings *set, char *const *names, int count)
     output_free(&files);
     sheets_free(&sheets);
     return code;
+}
+
+/* The message about options that do not go together or with the operands; NULL: all do. */
+static const char *any_conflict(const settings *set, char **args, int operands)
+{
+    const char *wrong = conflict(set);
+    if (!wrong && !has_png_diagram(set))
+        wrong = drawing_files_conflict(&(drawing_files){
+            .svg = set->svg, .png = set->png, .pdf = set->pdf, .scale = set->scale });
+    if (!wrong)
+        wrong = bad_names(args, operands);
+    if (!wrong)
+        wrong = diagram_conflict(set, operands);
+    if (!wrong && explains_model(set) && operands != 1)
+        wrong = set->input ? "--input expects one model" : "--image-index expects one model";
+    return wrong;
+}
+
+static exit_code run(const struct verb *verb, settings *set, char **args, int operands)
+{
+    const char *wrong = any_conflict(set, args, operands);
+    if (wrong)
+        return report_usage(verb, "%s", wrong);
+    if (set->output && strcmp(set->output, "-") == 0)
+        set->output = NULL; /* standard output */
+    if (operands > 0)
+        return explain(set, args, operands);
+    if (isatty(STDIN_FILENO))
+        return report_usage(verb, "expects a sheet, or one on standard input");
+    return explain(set, (char *[]){ "-" }, 1);
 }
 
 exit_code explain_run(const struct verb *verb, int count, char **args)
@@ -488,25 +540,8 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
                      .image_index = -1 };
     int operands = 0;
     exit_code code;
-    if (!options_parse(&code, verb, count, args, &set, &operands))
-        return code;
-    const char *wrong = conflict(&set);
-    if (!wrong && !(set.diagram && has_ending(set.diagram, ".png")))
-        wrong = drawing_files_conflict(
-            &(drawing_files){ .svg = set.svg, .png = set.png, .pdf = set.pdf, .scale = set.scale });
-    if (!wrong)
-        wrong = bad_names(args, operands);
-    if (!wrong)
-        wrong = diagram_conflict(&set, operands);
-    if (!wrong && explains_model(&set) && operands != 1)
-        wrong = set.input ? "--input expects one model" : "--image-index expects one model";
-    if (wrong)
-        return report_usage(verb, "%s", wrong);
-    if (set.output && strcmp(set.output, "-") == 0)
-        set.output = NULL; /* standard output */
-    if (operands > 0)
-        return explain(&set, args, operands);
-    if (isatty(STDIN_FILENO))
-        return report_usage(verb, "expects a sheet, or one on standard input");
-    return explain(&set, (char *[]){ "-" }, 1);
+    if (options_parse(&code, verb, count, args, &set, &operands))
+        code = run(verb, &set, args, operands);
+    free(set.diagrams.items);
+    return code;
 }

@@ -18,8 +18,10 @@ const char show_details[] =
     "encoder, --layer or --heads, either draws the self-attention of a Transformer encoder.\n"
     "\n"
     "--overview shows all layers and heads of a Transformer at once, --arcs draws arcs between "
-    "words. --alternatives lists the most probable tokens at each step of an output or text, and "
-    "--beam-tree what a beam search kept and dropped.\n"
+    "words. --alternatives lists the most probable tokens at each step of an output, caption or "
+    "text, or the most probable labels of a classifier or tagger. --beam-tree shows what a beam "
+    "search kept and dropped: for an output, a caption, or what follows a prompt of a language "
+    "model.\n"
     "\n"
     "For a caption model, draws the attention of each word of the caption over the image: image "
     "--image-index of the features, or with --image-encoder the image file INPUT. Without an "
@@ -41,7 +43,7 @@ const option show_options[] = {
     ROW("target", 't', STRING, target, "TEXT",
         "show the attention for this output (teacher forcing) instead of the model's own",
         .model_types = TYPES_GENERATE_LINES),
-    DECODING_OPTIONS(show_settings, TYPES_GENERATE_LINES),
+    DECODING_OPTIONS(show_settings, TYPES_GENERATE),
     ROW("part", 0, CHOICE, part, "WHICH",
         "attention to show: cross (default), encoder self-attention or decoder self-attention",
         .choices = part_choices),
@@ -57,11 +59,17 @@ const option show_options[] = {
         "draw attention as arcs between words, in --svg, --png, --pdf and --html",
         .model_types = TYPES_ATTENTION),
     ROW("alternatives", 0, INTEGER, alternatives, "N",
-        "show the N most probable tokens at each step instead of attention", .min = 1, .max = 100,
-        .model_types = TYPE_SEQ2SEQ | TYPE_LM),
+        "show the N most probable tokens at each step, or labels, instead of attention", .min = 1,
+        .max = 100),
     ROW("beam-tree", 0, FLAG, beam_tree, NULL,
-        "with --beam: show the search as a tree, with scores and what was dropped",
-        .model_types = TYPE_SEQ2SEQ),
+        "with --beam: show the search as a tree, with scores and what was dropped; for a language "
+        "model, INPUT is the prompt",
+        .model_types = TYPES_GENERATE,
+        .instead = "it chooses among labels, without a beam; --alternatives N shows the most "
+                   "probable ones"),
+    ROW("max-new-tokens", 0, INTEGER, max_new_tokens, "N",
+        "with --beam-tree: tokens to search for after the prompt (default 10)", .min = 1,
+        .max = 1000, .model_types = TYPE_LM),
     ROW("cell", 0, STRING, unit, "LAYER:UNIT",
         "color the input by the activation of one unit of an RNN"),
     ROW("signal", 0, CHOICE, signal, "WHAT", "state to read: hidden, or cell (default for an LSTM)",
@@ -120,12 +128,13 @@ static model_function *const gradient_functions[ATT_MODEL_TYPES] = { show_gradie
                                                                      show_gradients };
 
 static model_function *const alternatives_functions[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_SEQ2SEQ] = show_alternatives,
-    [ATT_MODEL_LM] = show_alternatives,
+    show_alternatives, show_alternatives, show_alternatives, show_alternatives, show_alternatives
 };
 
 static model_function *const tree_functions[ATT_MODEL_TYPES] = {
     [ATT_MODEL_SEQ2SEQ] = show_beam_tree,
+    [ATT_MODEL_LM] = show_beam_tree,
+    [ATT_MODEL_CAPTION] = show_beam_tree,
 };
 
 /* What to show, by the options. */
@@ -153,13 +162,27 @@ static att_status check_paths(const show_settings *set, const char *path, const 
                               (output_names){ read, sizeof read / sizeof *read }, err);
 }
 
+static bool generates(const decoding_options *options)
+{
+    return options->beam > 0 || options->sample || options->no_repeat_ngram > 0;
+}
+
+static bool show_steps(const show_settings *set)
+{
+    return set->alternatives || set->beam_tree;
+}
+
 /* Only a caption model needs no input: it has validation images. */
 static exit_code check_input(const model_verb *with, att_model_type type, const char *input)
 {
     const show_settings *set = with->settings;
     if (type == ATT_MODEL_CAPTION && (set->part > SHOW_CROSS))
         return report_usage(with->verb, "--part does not apply to a caption model");
-    if (set->json && type == ATT_MODEL_CAPTION && !show_inspects_rnn(set))
+    if (type == ATT_MODEL_LM && !set->beam_tree && generates(&set->decoding))
+        return report_usage(with->verb, "--beam, --sample and --no-repeat-ngram need --beam-tree "
+                                        "for a language model: it reads INPUT and generates "
+                                        "nothing");
+    if (set->json && type == ATT_MODEL_CAPTION && !show_inspects_rnn(set) && !show_steps(set))
         return report_usage(with->verb, "--json does not apply to a caption model; use attend run");
     if (input || (type == ATT_MODEL_CAPTION && !show_inspects_rnn(with->settings)))
         return EXIT_DONE;
@@ -198,6 +221,8 @@ static const char *conflict(const show_settings *set)
     if (set->beam_tree && (set->html || set->target || set->overview || set->arcs || set->heads ||
                            set->head || set->layer || set->part != SHOW_PART_DEFAULT))
         return "--beam-tree excludes --html, --target and the options of attention";
+    if (set->max_new_tokens && !set->beam_tree)
+        return "--max-new-tokens needs --beam-tree";
     if (set->compare && !set->gradients)
         return "--compare needs --gradients";
     return decoding_conflict(&set->decoding);

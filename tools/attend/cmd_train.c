@@ -95,19 +95,19 @@ static bool on_progress(void *context, const att_training_progress *progress)
  * locked its output: the log may be that of the run that holds the lock. */
 static att_status open_log(train_progress *show, const att_settings *settings, att_error *err)
 {
-    att_string path = { 0 }, resume = { 0 };
-    att_status status = att_settings_get(&path, settings, "log", err);
+    const att_string *path = &show->log_path;
+    att_string resume = { 0 };
+    att_status status = att_settings_get(&show->log_path, settings, "log", err);
     if (status == ATT_OK)
         status = att_settings_get(&resume, settings, "resume", err);
-    if (status == ATT_OK && path.length > 0) {
+    if (status == ATT_OK && path->length > 0) {
         do
-            show->log = fopen(path.data, "a");
+            show->log = fopen(path->data, "a");
         while (!show->log && errno == EINTR);
         show->empty_log = resume.length == 0;
         if (!show->log)
-            status = error_system(err, path.data, "open", errno);
+            status = error_system(err, path->data, "open", errno);
     }
-    att_string_free(&path);
     att_string_free(&resume);
     return status;
 }
@@ -122,28 +122,52 @@ static att_status print_report(const att_training *training, att_error *err)
     return status == ATT_OK ? output_flush(err) : status;
 }
 
-/* A run that was cancelled may have made all of its steps without having written its model. */
-static att_status run(att_training *training, train_progress *show, bool *finished, att_error *err)
+/* What process 0 alone does before the run; all learn whether it failed. */
+static att_status prepare_output(const att_training *training, const train_request *request,
+                                 att_transport *transport, train_progress *show, att_error *err)
+{
+    att_status status = show->silent ? ATT_OK : open_log(show, request->settings, err);
+    if (status == ATT_OK && !show->quiet)
+        status = print_report(training, err);
+    return att_transport_agree(transport, status, err);
+}
+
+/* What process 0 alone does after the run: the end of the output and of the log. */
+static att_status end_output(const att_training *training, train_progress *show, bool finished,
+                             double seconds, att_error *err)
+{
+    att_status status = show->status;
+    if (status != ATT_OK)
+        *err = show->err;
+    if (status == ATT_OK && !show->silent)
+        train_progress_end(show, training, finished, seconds);
+    else if (show->line_open)
+        putchar('\n');
+    if (status == ATT_OK)
+        status = output_flush(err);
+    if (show->log && fclose(show->log) != 0 && status == ATT_OK)
+        status = error_system(err, show->log_path.data, "write", errno);
+    show->log = NULL;
+    return status;
+}
+
+/* A run that was cancelled may have made all of its steps without having written its model.
+ * Failures of the run itself are agreed on there. */
+static att_status run(att_training *training, att_transport *transport, train_progress *show,
+                      bool *finished, att_error *err)
 {
     double start = output_seconds();
-    if (!show->quiet) {
-        att_status status = print_report(training, err);
-        if (status != ATT_OK)
-            return status;
-    }
     att_status status = att_training_run(training, on_progress, show, err);
     *finished = status == ATT_OK && att_training_finished(training);
     if (status == ATT_CANCELLED) /* by a signal; the checkpoint is saved */
         status = ATT_OK;
-    if (status == ATT_OK && show->status != ATT_OK) {
-        *err = show->err;
-        status = show->status;
+    if (status != ATT_OK) {
+        if (show->line_open)
+            putchar('\n');
+        return status;
     }
-    if (status == ATT_OK && !show->silent)
-        train_progress_end(show, training, *finished, output_seconds() - start);
-    else if (show->line_open)
-        putchar('\n');
-    return status == ATT_OK ? output_flush(err) : status;
+    status = end_output(training, show, *finished, output_seconds() - start, err);
+    return att_transport_agree(transport, status, err);
 }
 
 /* Creates the run and makes it. Of several processes, only the first prints and logs. */
@@ -156,14 +180,15 @@ static att_status train_with(const train_request *request, att_transport *transp
     att_status status = att_training_new(&training, request->settings, &options, err);
     if (status == ATT_CANCELLED) /* nothing to save yet */
         signals_raise();
-    if (status == ATT_OK)
+    if (status == ATT_OK) {
         show->model_type = att_training_model_type(training);
-    if (status == ATT_OK && !show->silent)
-        status = open_log(show, request->settings, err);
+        status = prepare_output(training, request, transport, show, err);
+    }
     if (status == ATT_OK)
-        status = run(training, show, finished, err);
-    if (show->log && fclose(show->log) != 0 && status == ATT_OK)
-        status = error_system(err, show->log_name, "write", errno);
+        status = run(training, transport, show, finished, err);
+    if (show->log) /* of a run that failed */
+        fclose(show->log);
+    att_string_free(&show->log_path);
     att_training_free(training);
     return status;
 }
@@ -182,8 +207,7 @@ static exit_code train(const train_request *request)
     att_transport *transport = NULL;
     bool finished = false;
     train_progress show = { .live = isatty(STDOUT_FILENO) && !request->quiet,
-                            .quiet = request->quiet,
-                            .log_name = "log" };
+                            .quiet = request->quiet };
     bool tries = false;
     att_status status =
         any_given(&show.has_budget, request->settings, (const char *const[]){ "time", NULL }, &err);

@@ -363,14 +363,27 @@ const char *model_type_name(att_model_type type)
     return names[type];
 }
 
+/* The first option given that does not apply to models of this type, one that names another way
+ * before the others; NULL: all apply. */
+static const option *first_inapplicable(const struct verb *verb, att_model_type type,
+                                        const void *settings, const void *defaults)
+{
+    const option *first = NULL;
+    for (const option *row = verb->options; row->name; row++) {
+        bool applies = row->model_types == 0 || (row->model_types >> type & 1);
+        if (!applies && option_given(row, settings, defaults) &&
+            (!first || (row->instead && !first->instead)))
+            first = row;
+    }
+    return first;
+}
+
 exit_code options_check_model_type(const struct verb *verb, att_model_type type,
                                    const void *settings, const void *defaults)
 {
-    for (const option *row = verb->options; row->name; row++) {
-        bool applies = row->model_types == 0 || (row->model_types >> type & 1);
-        if (!applies && option_given(row, settings, defaults))
-            return report_usage(verb, "--%s does not apply to %s", row->name,
-                                model_type_name(type));
-    }
-    return EXIT_DONE;
+    const option *row = first_inapplicable(verb, type, settings, defaults);
+    if (!row)
+        return EXIT_DONE;
+    return report_usage(verb, "--%s does not apply to %s%s%s", row->name, model_type_name(type),
+                        row->instead ? ": " : "", row->instead ? row->instead : "");
 }

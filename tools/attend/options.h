@@ -35,6 +35,7 @@ typedef struct option {
     bool allow_empty;           /* the string may be empty */
     bool is_list;               /* the string is a list separated by commas: given once */
     unsigned model_types;       /* TYPE_… bits of the model types it applies to; 0: all */
+    const char *instead;        /* why it does not apply to other types, and what does; or NULL */
     const att_setting *setting; /* the row of an OPTION_SETTING */
 } option;
 

@@ -31,6 +31,7 @@ typedef struct show_settings {
     bool overview, arcs;
     long alternatives; /* 0: not given */
     bool beam_tree;
+    long max_new_tokens; /* 0: not given */
     long digits;
     int color; /* color_choice */
     bool ascii;
@@ -65,8 +66,12 @@ att_status show_self_attention(const att_model *model, const att_head_selection 
                                const char *heading, const show_settings *set, att_error *err);
 bool show_asks_for_map(const show_settings *set);
 
-/* --alternatives, and --beam-tree of a seq2seq model, instead of a map. */
+/* --alternatives and --beam-tree instead of a map. */
 model_function show_alternatives, show_beam_tree;
+
+/* The image that a caption model reads, by the options and the operand: a new tensor. */
+att_status show_select_image(att_tensor *out, const show_settings *set, const att_model *model,
+                             const char *input, att_error *err);
 
 /* The block that --part names, or `other` where it was not given. */
 att_attention_block show_block(const show_settings *set, att_attention_block other);

@@ -148,22 +148,28 @@ static att_status show_one(const show_settings *set, const decoding *models,
     return status;
 }
 
-att_status show_caption(const void *settings, const decoding *models, const char *input,
-                        att_error *err)
+att_status show_select_image(att_tensor *out, const show_settings *set, const att_model *model,
+                             const char *input, att_error *err)
 {
-    const show_settings *set = settings;
     const image_selection which = { .path = input,
                                     .features = set->features,
                                     .image_encoder = set->image_encoder,
                                     .index = set->image_index,
                                     .recorded_data = set->recorded_data };
-    att_tensor image;
     if (set->image_encoder && (!input || set->features || set->image_index > 0))
         return error_set(
             err, ATT_BAD_INPUT, "--image-encoder",
             input ? "encodes the image file; --features and --image-index choose encoded images"
                   : "expects an image file after the model");
-    att_status status = images_select(&image, models->model, &which, err);
+    return images_select(out, model, &which, err);
+}
+
+att_status show_caption(const void *settings, const decoding *models, const char *input,
+                        att_error *err)
+{
+    const show_settings *set = settings;
+    att_tensor image = { 0 };
+    att_status status = show_select_image(&image, set, models->model, input, err);
     if (status == ATT_OK)
         status = show_one(set, models, &image, input, err);
     att_tensor_free(&image);

@@ -3,6 +3,7 @@
 #include "show.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static att_status print_alternatives(const att_alternatives *found, const show_settings *set,
                                      att_error *err)
@@ -28,33 +29,65 @@ static att_status print_alternatives(const att_alternatives *found, const show_s
     return status;
 }
 
+/* The input as the model reads it: an image, a text, or a line. */
+typedef struct step_input {
+    att_tensor image;
+    att_string text;
+    const char *line;
+} step_input;
+
+static att_status read_input(step_input *out, const show_settings *set, const att_model *model,
+                             const char *input, att_error *err)
+{
+    *out = (step_input){ .line = input };
+    att_model_type type = att_model_type_get(model);
+    if (type == ATT_MODEL_CAPTION && input && !set->image_encoder)
+        return error_set(err, ATT_BAD_INPUT, input,
+                         "without --image-encoder, an image is only the background of attention; "
+                         "--image-index chooses among encoded images");
+    if (type == ATT_MODEL_CAPTION)
+        return show_select_image(&out->image, set, model, input, err);
+    if (type != ATT_MODEL_LM)
+        return ATT_OK;
+    att_status status = show_read_input(&out->text, input, err);
+    out->line = out->text.data ? out->text.data : "";
+    if (status == ATT_OK && strlen(out->line) < out->text.length)
+        return error_set(err, ATT_BAD_INPUT, "INPUT", "expected text, found a zero byte");
+    return status;
+}
+
+static void input_free(step_input *input)
+{
+    att_tensor_free(&input->image);
+    att_string_free(&input->text);
+}
+
+static att_status find_alternatives(att_alternatives **out, const show_settings *set,
+                                    const decoding *models, const step_input *input, att_error *err)
+{
+    att_alternatives_options options = ATT_INIT(att_alternatives_options);
+    options.count = set->alternatives;
+    options.target = set->target;
+    options.decoding = &models->options;
+    return input->image.data
+               ? att_model_caption_alternatives(out, models->model, &input->image, &options, err)
+               : att_model_alternatives(out, models->model, input->line, &options, err);
+}
+
 att_status show_alternatives(const void *settings, const decoding *models, const char *input,
                              att_error *err)
 {
     const show_settings *set = settings;
-    const att_generate_options options = { .size = sizeof(att_generate_options),
-                                           .decoding = &models->options };
-    bool generates = att_model_type_get(models->model) == ATT_MODEL_SEQ2SEQ && !set->target;
-    att_outputs *outputs = NULL;
     att_alternatives *found = NULL;
-    att_string text = { 0 };
-    const char *target = set->target;
-    att_status status = ATT_OK;
-    if (att_model_type_get(models->model) == ATT_MODEL_LM)
-        status = show_read_input(&text, input, err);
-    else if (generates)
-        status = att_model_generate(&outputs, models->model, &input, 1, &options, err);
-    if (status == ATT_OK && generates)
-        target = att_outputs_get(outputs, 0)->text;
+    step_input in;
+    att_status status = read_input(&in, set, models->model, input, err);
     if (status == ATT_OK)
-        status = att_model_alternatives(&found, models->model, text.data ? text.data : input,
-                                        target, set->alternatives, err);
+        status = find_alternatives(&found, set, models, &in, err);
     err->line = 0; /* there is only one line */
     if (status == ATT_OK)
         status = print_alternatives(found, set, err);
     att_alternatives_free(found);
-    att_outputs_free(outputs);
-    att_string_free(&text);
+    input_free(&in);
     return status;
 }
 
@@ -65,6 +98,17 @@ static att_status draw_tree(att_string *out, const void *tree, bool flat, att_er
     return att_beam_tree_render(out, tree, &options, err);
 }
 
+static att_status find_tree(att_beam_tree **out, const show_settings *set, const decoding *models,
+                            const step_input *input, att_error *err)
+{
+    att_decoding_options options = models->options;
+    if (att_model_type_get(models->model) == ATT_MODEL_LM)
+        options.max_output_length = set->max_new_tokens;
+    return input->image.data
+               ? att_model_caption_beam_tree(out, models->model, &input->image, &options, err)
+               : att_model_beam_tree(out, models->model, input->line, &options, err);
+}
+
 att_status show_beam_tree(const void *settings, const decoding *models, const char *input,
                           att_error *err)
 {
@@ -73,8 +117,11 @@ att_status show_beam_tree(const void *settings, const decoding *models, const ch
     att_render_options options = output_render_options(set->color, set->ascii);
     att_string text = { 0 };
     output_list files = { 0 };
-    att_beam_tree *tree;
-    att_status status = att_model_beam_tree(&tree, models->model, input, &models->options, err);
+    att_beam_tree *tree = NULL;
+    step_input in;
+    att_status status = read_input(&in, set, models->model, input, err);
+    if (status == ATT_OK)
+        status = find_tree(&tree, set, models, &in, err);
     err->line = 0; /* there is only one line */
     if (set->json)
         options.format = ATT_FORMAT_JSON;
@@ -88,5 +135,6 @@ att_status show_beam_tree(const void *settings, const decoding *models, const ch
     output_free(&files);
     att_string_free(&text);
     att_beam_tree_free(tree);
+    input_free(&in);
     return status;
 }

@@ -21,7 +21,7 @@ typedef struct train_progress {
     bool silent;     /* print nothing: process 0 of the run does */
     bool has_budget; /* --time: say what more of it would bring */
     FILE *log;       /* JSON lines of --log, or NULL */
-    const char *log_name;
+    att_string log_path;
     bool empty_log; /* remove the lines of an earlier run before the first line */
     int64_t last_logged_step;
     double last_shown;          /* when the live line was last written, in seconds of the run */

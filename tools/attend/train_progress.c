@@ -167,7 +167,7 @@ static const type_metrics metrics_of_type[ATT_MODEL_TYPES] = {
 static void log_failed(train_progress *show)
 {
     if (show->status == ATT_OK)
-        show->status = error_system(&show->err, show->log_name, "write", errno);
+        show->status = error_system(&show->err, show->log_path.data, "write", errno);
 }
 
 /* A device, which keeps no lines, cannot be emptied: EINVAL. */

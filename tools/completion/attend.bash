@@ -265,6 +265,7 @@ _attend_value() {
     'show --layer') ;;
     'show --head') ;;
     'show --alternatives') ;;
+    'show --max-new-tokens') ;;
     'show --cell') ;;
     'show --signal') _attend_words 'auto hidden cell' ;;
     'show --compare') _attend_files 'safetensors' ;;
@@ -408,12 +409,12 @@ _attend_options() {
             --seed --ensemble --without-heads --precision
             --shortlist --shortlist-frequent --shortlist-top --part
             --layer --head --heads --overview
-            --arcs --alternatives --beam-tree --cell
-            --signal --gradients --compare --json
-            --svg --png --pdf --scale
-            --html --digits --color --ascii
-            --quiet --image-index --image-encoder --features
-            --recorded-data'
+            --arcs --alternatives --beam-tree --max-new-tokens
+            --cell --signal --gradients --compare
+            --json --svg --png --pdf
+            --scale --html --digits --color
+            --ascii --quiet --image-index --image-encoder
+            --features --recorded-data'
         ;;
     cells)
         _attend_words '--help --text --html --json

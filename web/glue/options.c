@@ -53,6 +53,17 @@ const att_generate_options *web_generate_options(const att_decoding_options *dec
     return &options;
 }
 
+const att_alternatives_options *web_alternatives_options(int count, const char *target,
+                                                         const att_decoding_options *decoding)
+{
+    static att_alternatives_options options;
+    options = (att_alternatives_options)ATT_INIT(att_alternatives_options);
+    options.count = count;
+    options.target = target;
+    options.decoding = decoding;
+    return &options;
+}
+
 const att_head_selection *web_head_selection(int block, int layer, int head, const char *input,
                                              const char *target)
 {

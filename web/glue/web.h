@@ -21,6 +21,8 @@ WEB_EXPORT const att_decoding_options *web_decoding_options(int beam, int n_best
 WEB_EXPORT const att_generate_options *web_generate_options(const att_decoding_options *decoding,
                                                             bool all_heads, int layer, int head,
                                                             const char *target, const char *prefix);
+WEB_EXPORT const att_alternatives_options *web_alternatives_options(
+    int count, const char *target, const att_decoding_options *decoding);
 WEB_EXPORT const att_head_selection *web_head_selection(int block, int layer, int head,
                                                         const char *input, const char *target);
 

@@ -306,9 +306,11 @@ export class Attend {
     return { text: this.text("web_model_complete", this.find(model).pointer, prompt, this.decoding(options), tokens) };
   }
 
-  /** The most probable tokens of each step. @param {{model: number, line: string, target?: string, count?: number}} params */
-  alternatives({ model, line, target, count = 5 }) {
-    const found = this.make("att_model_alternatives", this.find(model).pointer, line, target ?? null, BigInt(count));
+  /** The most probable tokens of each step, or labels of a classifier or tagger.
+   * @param {{model: number, line: string, target?: string, count?: number} & DecodingOptions} params */
+  alternatives({ model, line, target, count = 5, ...options }) {
+    const found = this.withStrings([target], (forced) => this.make("att_model_alternatives", this.find(model).pointer, line,
+      this.exports.web_alternatives_options(count, forced, this.decoding(options))));
     try {
       return JSON.parse(this.withRender({ format: "json" }, (options) => this.text("att_alternatives_render", found, options)));
     } finally {

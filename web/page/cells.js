@@ -12,56 +12,68 @@ const PART = "main{padding:.25rem .75rem .75rem}h1{font-size:1rem;margin:.25rem 
 
 const get = (id) => /** @type {any} */ (document.getElementById(id));
 
-export function startCells({ connect, load, notice }) {
-  let client = null, bytes = null, name = "", model = 0, units = 0, layers = 0, running = false, again = false, found = null;
+export function startCells({ connect, load }) {
+  let client = null, bytes = null, name = "", model = 0, units = 0, layers = 0, running = false, waiting = [], found = null;
+  let asked = 0, shown = 0, refused = null; // as in model.js: an older model that arrives late is not shown, and no drawing hides a refusal
 
-  const start = () => (client ??= connect(() => bytes && open(bytes, name)));
+  const start = () => (client ??= connect(() => bytes && open(async () => bytes, name)));
 
-  async function open(contents, newName) {
+  function refuse(error) {
+    problem(get("cells-problem"), (refused = error));
+  }
+
+  /** @param {() => Promise<Uint8Array>} read @param {string} newName */
+  async function open(read, newName) {
+    const mine = ++asked;
+    problem(get("cells-problem"), (refused = null));
     try {
-      const opened = await start().call("open", { bytes: contents, name: newName });
+      const contents = await read(), opened = await start().call("open", { bytes: contents, name: newName });
+      if (mine < shown) return void (await client.call("close", { model: opened.model }));
+      await client.call("unit", { model: opened.model, text: " ", layer: 1, unit: 1, signal: "hidden" }).catch((error) => { // none: the one before stays
+        client.call("close", { model: opened.model }).catch(() => {});
+        throw error;
+      });
       if (model) client.call("close", { model }).catch(() => {});
-      [bytes, name, model, found] = [contents, newName, opened.model, null];
+      [shown, bytes, name, model, found] = [mine, contents, newName, opened.model, null];
       const { settings } = opened.info;
       [layers, units] = [Number(settings?.layers ?? 1), Number(settings?.["hidden-size"] ?? 1)];
       get("cells-name").textContent = `${name}: ${opened.type}, ${size(bytes.length)}, ${layers} × ${units} units`;
       get("cells-layer").max = layers;
       get("cells-unit").max = units;
-      await find();
+      await alone(search);
     } catch (error) {
-      problem(get("cells-problem"), error);
+      refuse(error);
     }
   }
 
-  async function openSample() {
+  const openSample = () => open(async () => {
     const [contents, text] = await Promise.all([load(SAMPLE), load(SAMPLE_TEXT)]);
     if (!get("cells-text").value) get("cells-text").value = new TextDecoder().decode(text);
-    await open(new Uint8Array(contents), "code.safetensors");
-  }
+    return new Uint8Array(contents);
+  }, "code.safetensors");
 
   function openFile(file) {
-    if (file.size > MAX_BYTES)
-      return problem(get("cells-problem"), new Error(`${file.name} has ${size(file.size)}, more than the ${size(MAX_BYTES)} that fit into this page`));
-    return file.arrayBuffer().then((contents) => open(new Uint8Array(contents), file.name));
+    if (file.size > MAX_BYTES) return refuse(new Error(`${file.name} has ${size(file.size)}, more than the ${size(MAX_BYTES)} that fit into this page`));
+    return open(async () => new Uint8Array(await file.arrayBuffer()), file.name);
   }
 
-  /** One call at a time; what was asked for meanwhile follows. */
+  /** One call at a time; what was asked for meanwhile follows, each once. */
   async function alone(action) {
     if (!model) return;
-    if (running) return void (again = true);
+    if (running) return void (waiting.includes(action) || waiting.push(action));
     running = true;
     try {
       await action();
-      problem(get("cells-problem"), null);
+      problem(get("cells-problem"), refused);
     } catch (error) {
-      problem(get("cells-problem"), error);
+      problem(get("cells-problem"), refused ?? error);
     }
     running = false;
-    if (again) {
-      again = false;
-      alone(color);
-    }
+    if (waiting.length) alone(waiting.shift());
   }
+
+  /** What a person asks for; it replaces the message about a refused file. */
+  const ask = (action) => ((refused = null), alone(action));
 
   async function color() {
     const text = get("cells-text").value.slice(0, MAX_COLORED);
@@ -78,7 +90,7 @@ export function startCells({ connect, load, notice }) {
     button.textContent = entry.property;
     button.title = entry.description;
     button.disabled = !best;
-    button.addEventListener("click", () => choosePlace(best, i));
+    button.addEventListener("click", () => ((refused = null), choosePlace(best, i)));
     place.append(button);
     const cells = best ? [`${best.layer}:${best.unit}`, number(best.test_correlation ?? best.search_correlation), number(best.auc)] : ["does not change", "", ""];
     line.append(place, ...cells.map((text) => Object.assign(document.createElement("td"), { textContent: text })));
@@ -109,48 +121,46 @@ export function startCells({ connect, load, notice }) {
     if (first !== undefined) choosePlace(found.properties[first].top[0], first);
   }
 
-  const find = () => alone(search);
+  const find = () => ask(search);
 
   /** Writes on where the text ends. */
-  function write() {
-    return alone(async () => {
-      const text = get("cells-text").value, seed = Math.floor(Number(get("cells-seed").value));
-      const more = await client.call("complete", { model, prompt: text.slice(-MAX_COLORED), tokens: 300, sample: true, temperature: 0.7, seed });
-      get("cells-text").value = text.slice(-MAX_COLORED / 2) + more.text;
-      get("cells-seed").value = seed + 1;
-      await color();
-    });
+  async function write() {
+    const text = get("cells-text").value, seed = Math.floor(Number(get("cells-seed").value));
+    const more = await client.call("complete", { model, prompt: text.slice(-MAX_COLORED), tokens: 300, sample: true, temperature: 0.7, seed });
+    get("cells-text").value = text.slice(-MAX_COLORED / 2) + more.text;
+    get("cells-seed").value = seed + 1;
+    await color();
   }
 
   let timer = 0;
   get("cells-text").addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => alone(color), 200);
+    timer = setTimeout(() => ask(color), 200);
   });
-  for (const id of ["cells-layer", "cells-unit"]) get(id).addEventListener("input", () => alone(color));
+  for (const id of ["cells-layer", "cells-unit"]) get(id).addEventListener("input", () => ask(color));
   const step = (by) => {
     const at = (Number(get("cells-layer").value) - 1) * units + Number(get("cells-unit").value) - 1 + by, all = layers * units;
     const next = ((at % all) + all) % all;
     get("cells-layer").value = Math.floor(next / units) + 1;
     get("cells-unit").value = (next % units) + 1;
-    alone(color);
+    ask(color);
   };
   get("cells-back").addEventListener("click", () => step(-1));
   get("cells-forward").addEventListener("click", () => step(1));
   get("cells-signal").addEventListener("change", find);
   get("cells-find").addEventListener("click", find);
   get("cells-pattern").addEventListener("keydown", (event) => event.key === "Enter" && find());
-  get("cells-write").addEventListener("click", write);
+  get("cells-write").addEventListener("click", () => ask(write));
   get("cells-model").addEventListener("click", () => choose(".safetensors", openFile));
   get("cells-reset").addEventListener("click", () => {
     get("cells-text").value = "";
-    openSample().catch((error) => notice(error.message));
+    openSample();
   });
   document.addEventListener("drop", (event) => {
     const file = event.dataTransfer?.files[0];
     if (file && /\.safetensors$/.test(file.name) && !get("cells").hidden) openFile(file);
   });
   document.addEventListener("tab", (/** @type {any} */ event) => {
-    if (event.detail === "cells" && !bytes) openSample().catch((error) => notice(error.message));
+    if (event.detail === "cells" && !bytes) openSample();
   });
 }

@@ -56,9 +56,9 @@ for (const [index, tab] of tabs.entries()) {
 
 const worksheets = startWorksheets({ connect, load, notice });
 startPlayground({ client: worksheets.client, openSheet });
-startModel({ connect, load, notice, select, openSheet });
+startModel({ connect, load, select, openSheet });
 startTraining({ connect, notice });
-startCells({ connect, load, notice });
+startCells({ connect, load });
 
 /** Opens a text in the first tab, with files that it loads. */
 function openSheet(text, name, files) {

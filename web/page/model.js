@@ -11,34 +11,42 @@ const PANELS = `[role="button"]{cursor:pointer}[role="button"]:focus-visible{out
 
 const get = (id) => /** @type {any} */ (document.getElementById(id));
 
-export function startModel({ connect, load, notice, select, openSheet }) {
+export function startModel({ connect, load, select, openSheet }) {
   let client = null, bytes = null, name = "", opened = null, steps = [], at = 0, running = false, again = false;
   let off = new Set(), whole = 0, focused = ""; // heads that are switched off; the model with all heads, while some are; the panel in focus
   let image = null; // of a caption model: the one that is described
+  let asked = 0, shown = 0; // models that were asked for so far, and the number of the open one: an older one that arrives late is not shown
+  let refused = null; // why a file was refused, until something else is asked for: what is drawn meanwhile must not hide it
 
   function start() {
-    client ??= connect(() => bytes && open(bytes, name));
+    client ??= connect(() => bytes && open(async () => bytes, name));
     return client;
   }
 
-  async function open(contents, newName) {
-    problem(get("model-problem"), null);
+  function refuse(error) {
+    problem(get("model-problem"), (refused = error));
+  }
+
+  /** @param {() => Promise<Uint8Array>} read @param {string} newName */
+  async function open(read, newName) {
+    const mine = ++asked;
+    problem(get("model-problem"), (refused = null));
     try {
+      const contents = await read(), found = await start().call("open", { bytes: contents, name: newName });
+      if (mine < shown) return void (await client.call("close", { model: found.model }));
       const previous = opened ? [opened.model, ...(whole ? [whole] : [])] : [];
-      const found = await start().call("open", { bytes: contents, name: newName });
-      [opened, bytes, name, off, whole, image] = [found, contents, newName, new Set(), 0, null];
+      [shown, opened, bytes, name, off, whole, image] = [mine, found, contents, newName, new Set(), 0, null];
       for (const model of previous) client.call("close", { model }).catch(() => {});
       describeModel();
       await update();
     } catch (error) {
-      problem(get("model-problem"), error);
+      refuse(error);
     }
   }
 
   async function openFile(file) {
-    if (file.size > MAX_BYTES)
-      return problem(get("model-problem"), new Error(`${file.name} has ${size(file.size)}, more than the ${size(MAX_BYTES)} that fit into this page`));
-    await open(new Uint8Array(await file.arrayBuffer()), file.name);
+    if (file.size > MAX_BYTES) return refuse(new Error(`${file.name} has ${size(file.size)}, more than the ${size(MAX_BYTES)} that fit into this page`));
+    await open(async () => new Uint8Array(await file.arrayBuffer()), file.name);
   }
 
   function describeModel() {
@@ -46,7 +54,7 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     get("model-name").textContent = `${name}: ${type}, ${size(bytes.length)}`;
     get("model-use").hidden = false;
     get("model-info").textContent = JSON.stringify(info, null, 2);
-    get("beam-part").hidden = type !== "seq2seq";
+    get("beam-part").hidden = !["seq2seq", "lm"].includes(type);
     get("model-input").parentElement.hidden = get("steps-part").hidden = type === "caption";
     get("model-view").parentElement.hidden = get("model-arcs").parentElement.hidden = type === "caption";
     for (const id of ["model-image-part", "model-image-open"]) get(id).hidden = type !== "caption";
@@ -189,11 +197,9 @@ export function startModel({ connect, load, notice, select, openSheet }) {
 
   async function showSteps(line, output) {
     const { type, model } = opened;
-    if (type === "classifier") {
-      steps = [{ token: output.label, rows: Object.entries(output.probabilities ?? {}) }];
-    } else if (type === "seq2seq" || type === "lm") {
+    if (type !== "caption") {
       const found = await client.call("alternatives", { model, line, target: type === "seq2seq" ? output.text : undefined, count: 5 });
-      steps = found.steps.map((step) => ({ token: step.token, rows: step.alternatives.map((entry) => [entry.token, entry.probability]) }));
+      steps = found.steps.map((step) => ({ token: step.token, source: step.source, rows: step.alternatives.map((entry) => [entry.token, entry.probability]) }));
     } else steps = [];
     at = Math.min(at, Math.max(0, steps.length - 1));
     drawSteps();
@@ -203,8 +209,9 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     get("step-count").textContent = steps.length ? `step ${at + 1} of ${steps.length}` : "";
     get("step-back").disabled = at === 0;
     get("step-forward").disabled = at >= steps.length - 1;
-    const said = steps.slice(0, at).map((step) => step.token ?? "").join(" ");
-    get("model-steps").replaceChildren(...(steps.length ? [bars(said ? `after “${said}”` : "at the start", steps[at].rows, steps[at].token, true)] : []));
+    const said = steps.slice(0, at).map((step) => step.token ?? "").join(" "), step = steps[at];
+    const place = step?.source ? `“${step.source}”` : opened.type === "classifier" ? "labels" : said ? `after “${said}”` : "at the start";
+    get("model-steps").replaceChildren(...(step ? [bars(place, step.rows, step.token, true)] : []));
   }
 
   async function showMap(line, output) {
@@ -248,14 +255,15 @@ export function startModel({ connect, load, notice, select, openSheet }) {
       pen.drawImage(decoded, (decoded.width - side) / 2, (decoded.height - side) / 2, side, side, 0, 0, columns, rows);
       const pixels = Uint8Array.from(pen.getImageData(0, 0, columns, rows).data.filter((_, i) => i % 4 < 3));
       image = { rows, columns, images, pixels };
+      refused = null;
       await update();
     } catch (error) {
-      problem(get("model-problem"), error);
+      refuse(error);
     }
   }
 
   async function showTree(line) {
-    if (!get("beam-part").open || opened.type !== "seq2seq") return;
+    if (!get("beam-part").open || !["seq2seq", "lm"].includes(opened.type)) return;
     const { svg, nodes } = await client.call("beamTree", { model: opened.model, line });
     show(get("model-tree"), svg);
     get("model-nodes").replaceChildren(...treeOf(nodes, -1));
@@ -294,9 +302,9 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     try {
       if (opened.type === "caption") await showCaption();
       else await showLine(line);
-      problem(get("model-problem"), null);
+      problem(get("model-problem"), refused);
     } catch (error) {
-      problem(get("model-problem"), error);
+      problem(get("model-problem"), refused ?? error);
     }
     running = false;
     if (again) {
@@ -323,16 +331,17 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     }
   }
 
-  const openSample = async () => open(new Uint8Array(await load(SAMPLE)), "reverse.safetensors");
+  const openSample = () => open(async () => new Uint8Array(await load(SAMPLE)), "reverse.safetensors");
+  const changed = () => ((refused = null), update());
   for (const id of ["model-input", "model-decoding", "model-temperature", "model-topk", "model-topp", "model-seed", "model-view", "model-arcs"])
-    get(id).addEventListener("input", update);
-  get("beam-part").addEventListener("toggle", update);
+    get(id).addEventListener("input", changed);
+  get("beam-part").addEventListener("toggle", changed);
   get("step-back").addEventListener("click", () => (at--, drawSteps()));
   get("step-forward").addEventListener("click", () => (at++, drawSteps()));
-  get("model-sample").addEventListener("click", () => openSample().catch((error) => notice(error.message)));
+  get("model-sample").addEventListener("click", openSample);
   get("model-head-sheet").addEventListener("click", openHeadSheet);
   get("model-head-switch").addEventListener("click", () => toggleHead(get("model-view").value));
-  get("model-image").addEventListener("input", () => (image = null, update()));
+  get("model-image").addEventListener("input", () => (image = null, changed()));
   get("model-image-open").addEventListener("click", () => choose("image/*", openImage));
   get("model-open").addEventListener("click", () => choose(".safetensors", openFile));
   document.addEventListener("drop", (event) => {
@@ -343,6 +352,6 @@ export function startModel({ connect, load, notice, select, openSheet }) {
     openFile(file);
   });
   document.addEventListener("tab", (/** @type {any} */ event) => {
-    if (event.detail === "model" && !bytes) openSample().catch((error) => notice(error.message));
+    if (event.detail === "model" && !bytes) openSample();
   });
 }

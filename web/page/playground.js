@@ -156,9 +156,10 @@ export function readControls(fields) {
   const chosen = { ...fields };
   for (const name of NUMBERS) chosen[name] = Number(chosen[name]);
   for (const name of OPTIONAL) chosen[name] = chosen[name] === "" ? null : Number(chosen[name]);
-  const words = (text) => text.trim().split(/\s+/).filter(Boolean).slice(0, MAX_TOKENS);
-  const tokens = words(fields.tokens);
-  return { chosen, tokens: tokens.length ? tokens : ["token"], others: words(fields.keys) };
+  const words = (text) => text.trim().split(/\s+/).filter(Boolean), cut = (list) => list.slice(0, MAX_TOKENS);
+  const tokens = words(fields.tokens), others = words(fields.keys), most = Math.max(tokens.length, others.length);
+  const leftOut = most > MAX_TOKENS ? new Error(`the first ${MAX_TOKENS} of ${most} tokens are used`) : null;
+  return { chosen, tokens: tokens.length ? cut(tokens) : ["token"], others: cut(others), leftOut };
 }
 
 export function startPlayground({ client, openSheet }) {
@@ -201,13 +202,13 @@ export function startPlayground({ client, openSheet }) {
     if (running) return void (again = true);
     running = true;
     try {
-      const { chosen, tokens, others } = read();
+      const { chosen, tokens, others, leftOut } = read();
       await drawValues(chosen, tokens.length);
       if (slidersToo) drawSliders(chosen, tokens);
       text = sheetText(chosen, tokens, values.slice(0, tokens.length), others);
       const { maps } = await client.call("sheet", { text, format: "json" });
       show(get("play-map"), maps.join(""));
-      problem(get("play-problem"), null);
+      problem(get("play-problem"), leftOut);
     } catch (error) {
       problem(get("play-problem"), error);
     }

@@ -54,6 +54,7 @@ export function show(element, text, rules = "") {
   root.adoptedStyleSheets = [sheet];
   root.replaceChildren(body);
   element.hidden = false;
+  element.classList.toggle("drawing", body.children.length > 0 && [...body.children].every((child) => child.localName === "svg"));
   // What scrolls sideways must be reached by the keyboard.
   for (const part of body.querySelectorAll(".eq, figure, .part, .step > div")) if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
   return body;

@@ -11,11 +11,14 @@ const packed = /** @type {any} */ (globalThis).packed;
 export function load(name) {
   if (packed && !fetched.has(name))
     fetched.set(name, Promise.resolve(Uint8Array.from(atob(packed.files[name]), (character) => character.charCodeAt(0)).buffer));
-  if (!fetched.has(name))
-    fetched.set(name, fetch(address(name)).then((answer) => {
+  if (!fetched.has(name)) {
+    const bytes = fetch(address(name)).then((answer) => {
       if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}`);
       return answer.arrayBuffer();
-    }));
+    });
+    bytes.catch(() => fetched.delete(name)); // the next one who asks tries again
+    fetched.set(name, bytes);
+  }
   return fetched.get(name);
 }
 

@@ -49,10 +49,10 @@ class TrainingTab:
         self.picture("train-done")
 
     def two_runs(self):
-        """Both runs at once, then Stop."""
+        """Both runs at once, with more steps than they can make before Stop."""
         page = self.page
         page.run("""for (const box of document.querySelectorAll('.run')) {
-            box.querySelectorAll('.controls input[type=number]')[1].value = 5000; box.querySelector('.sha')?.remove(); box.querySelector('button.main').click() }""")
+            box.querySelectorAll('.controls input[type=number]')[1].value = 1000000; box.querySelector('.sha')?.remove(); box.querySelector('button.main').click() }""")
         steps = "return [...document.querySelectorAll('.run dd:first-of-type')].map((row) => Number(row.textContent.split(' ')[0]))"
         self.check(page.wait(lambda: len(page.run(steps)) == 2 and min(page.run(steps)) > 2), f"two runs train side by side {page.run(steps)}")
         page.run("for (const box of document.querySelectorAll('.run')) box.querySelectorAll('.bar button')[2].click()")

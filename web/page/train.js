@@ -129,9 +129,10 @@ class Run {
   settings() {
     const task = TASKS[this.task.value];
     const found = { architecture: this.architecture.value, "hidden-size": this.hidden.value, steps: this.steps.value,
+      epochs: this.steps.value, // so that the steps alone end the run: few examples are read as often as it takes
       "learning-rate": this.rate.value, seed: this.seed.value, "validate-every": Math.max(1, Math.round(Number(this.steps.value) / 12)) };
     if (this.architecture.value === "rnn" && !UNATTENDED.includes(this.task.value)) found.attention = this.attention.value;
-    if (task.file) Object.assign(found, { train: task.file, epochs: this.steps.value }); // a short text is read as often as it takes
+    if (task.file) found.train = task.file;
     if (task.file && this.data.value.split("\n").length < FEW_LINES) found["valid-fraction"] = 0.2;
     return { ...found, out: MODEL_FILE };
   }

@@ -17,6 +17,10 @@ __attribute__((visibility("default"))) att_transport_plugin attend_transport;
 typedef struct link {
     MPI_Request *requests; /* [capacity]; MPI_REQUEST_NULL: free */
     int64_t capacity, next;
+    MPI_Request *tested;  /* scratch: [tested_capacity] those of one call of MPI_Testsome, */
+    int *complete;        /* which of them it found complete, */
+    MPI_Status *statuses; /* and how they ended */
+    size_t tested_capacity;
     double spin_seconds; /* a wait polls for so long before it leaves the core to others */
     char host[MPI_MAX_PROCESSOR_NAME];
 } link_state;
@@ -66,16 +70,26 @@ static int64_t take_request(link_state *link)
 /* MPI counts in int. */
 enum { MAX_BYTES = 1 << 30 };
 
+static att_status fail_memory(att_error *err)
+{
+    if (err) {
+        *err = (att_error){ .status = ATT_NO_MEMORY };
+        snprintf(err->message, sizeof err->message, "out of memory");
+    }
+    return ATT_NO_MEMORY;
+}
+
 static att_status check_size(size_t bytes, int64_t request, att_error *err)
 {
-    if (bytes <= MAX_BYTES && request >= 0)
+    if (request < 0)
+        return fail_memory(err);
+    if (bytes <= MAX_BYTES)
         return ATT_OK;
     if (err) {
-        *err = (att_error){ .status = request < 0 ? ATT_NO_MEMORY : ATT_UNSUPPORTED };
-        snprintf(err->message, sizeof err->message, "%s",
-                 request < 0 ? "out of memory" : "MPI: a message is longer than 1 GiB");
+        *err = (att_error){ .status = ATT_UNSUPPORTED };
+        snprintf(err->message, sizeof err->message, "MPI: a message is longer than 1 GiB");
     }
-    return request < 0 ? ATT_NO_MEMORY : ATT_UNSUPPORTED;
+    return ATT_UNSUPPORTED;
 }
 
 static att_status start_send(void *context, int to, int tag, const void *data, size_t bytes,
@@ -111,22 +125,53 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Looks at every request once; *left becomes the number of those that are not complete. */
+/* Room to test `count` requests at once; false: no memory. */
+static bool grow_tested(link_state *link, size_t count)
+{
+    if (count <= link->tested_capacity)
+        return true;
+    MPI_Request *tested = realloc(link->tested, count * sizeof *tested);
+    link->tested = tested ? tested : link->tested;
+    int *complete = realloc(link->complete, count * sizeof *complete);
+    link->complete = complete ? complete : link->complete;
+    MPI_Status *statuses = realloc(link->statuses, count * sizeof *statuses);
+    link->statuses = statuses ? statuses : link->statuses;
+    if (!tested || !complete || !statuses)
+        return false;
+    link->tested_capacity = count;
+    return true;
+}
+
+/* The error of the first of `found` messages that failed, if MPI does not say it itself. */
+static int error_of(const link_state *link, int code, int found)
+{
+    for (int i = 0; code == MPI_ERR_IN_STATUS && i < found; i++)
+        if (link->statuses[i].MPI_ERROR != MPI_SUCCESS)
+            return link->statuses[i].MPI_ERROR;
+    return code;
+}
+
+/* Looks at every request once; *left becomes the number of those that are not complete. One call
+ * for all: each call of MPI_Test lets all messages move, which takes longer than to look at one. */
 static att_status test_all(link_state *link, int64_t *requests, size_t count, size_t *left,
                            att_error *err)
 {
+    int found = 0; /* MPI_UNDEFINED, a negative number: there was nothing to wait for */
+    if (!grow_tested(link, count))
+        return fail_memory(err);
     *left = 0;
     for (size_t i = 0; i < count; i++) {
-        int done = 1;
-        if (requests[i] < 0)
-            continue;
-        int code = MPI_Test(&link->requests[requests[i]], &done, MPI_STATUS_IGNORE);
-        if (code != MPI_SUCCESS)
-            return fail(err, "a message", code);
-        if (done)
-            requests[i] = -1;
-        else
-            ++*left;
+        link->tested[i] = requests[i] < 0 ? MPI_REQUEST_NULL : link->requests[requests[i]];
+        *left += requests[i] >= 0;
+    }
+    int code = MPI_Testsome((int)count, link->tested, &found, link->complete, link->statuses);
+    if (code != MPI_SUCCESS)
+        return fail(err, "a message", error_of(link, code, found));
+    for (int i = 0; i < found; i++) {
+        int64_t *request = &requests[link->complete[i]];
+        link->requests[*request] = MPI_REQUEST_NULL;
+        *request = -1;
+        --*left;
     }
     return ATT_OK;
 }
@@ -170,6 +215,9 @@ static void close_link(void *context)
 {
     link_state *link = context;
     free(link->requests);
+    free(link->tested);
+    free(link->complete);
+    free(link->statuses);
     *link = (link_state){ 0 };
     MPI_Finalize();
 }

@@ -61,27 +61,43 @@ static att_status grow(att_group *group, att_error *err)
     return ATT_OK;
 }
 
+/* Messages travel in pieces of at most this many bytes. MPI sends a longer message than its eager
+ * limit (64 KiB over Open MPI's TCP) only once the receiver has answered, and the answer waits
+ * behind what the receiver is sending itself: both directions then take turns (docs/scaling.md). */
+enum { PIECE = 60 << 10 };
+
+static size_t piece_size(size_t left)
+{
+    return left < PIECE ? left : PIECE;
+}
+
 att_status att_group_send(att_group *group, int to, int tag, const void *data, size_t bytes,
                           att_error *err)
 {
-    if (bytes == 0)
-        return ATT_OK;
-    ATT_TRY(grow(group, err));
+    const att_transport *transport = group->transport;
     group->sent_bytes += (double)bytes;
-    group->peers[group->request_count] = to;
-    return group->transport->send(group->transport->context, to, tag, data, bytes,
-                                  &group->requests[group->request_count++], err);
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        ATT_TRY(grow(group, err));
+        group->peers[group->request_count] = to;
+        ATT_TRY(transport->send(transport->context, to, tag, (const char *)data + at,
+                                piece_size(bytes - at), &group->requests[group->request_count++],
+                                err));
+    }
+    return ATT_OK;
 }
 
 att_status att_group_receive(att_group *group, int from, int tag, void *data, size_t bytes,
                              att_error *err)
 {
-    if (bytes == 0)
-        return ATT_OK;
-    ATT_TRY(grow(group, err));
-    group->peers[group->request_count] = from;
-    return group->transport->receive(group->transport->context, from, tag, data, bytes,
-                                     &group->requests[group->request_count++], err);
+    const att_transport *transport = group->transport;
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        ATT_TRY(grow(group, err));
+        group->peers[group->request_count] = from;
+        ATT_TRY(transport->receive(transport->context, from, tag, (char *)data + at,
+                                   piece_size(bytes - at), &group->requests[group->request_count++],
+                                   err));
+    }
+    return ATT_OK;
 }
 
 /* Drops the requests that are complete. */
@@ -171,30 +187,19 @@ att_status att_group_broadcast(att_group *group, void *data, size_t bytes, att_e
     return ATT_OK;
 }
 
-/* In pieces: transports may limit the size of a message. */
-enum { PIECE = 1 << 26 };
-
-static size_t piece_size(size_t left)
-{
-    return left < PIECE ? left : PIECE;
-}
-
 /* Into `all`, which has room for the bytes of every process. */
-static att_status gather_pieces(att_group *group, char *all, const size_t *offsets, const char *own,
-                                size_t bytes, att_error *err)
+static att_status gather_sized(att_group *group, char *all, const size_t *offsets, const char *own,
+                               size_t bytes, att_error *err)
 {
-    for (size_t at = 0; group->rank > 0 && at < bytes; at += PIECE)
-        ATT_TRY(att_group_send(group, 0, ATT_TAG_STATES, own + at, piece_size(bytes - at), err));
+    if (group->rank > 0)
+        ATT_TRY(att_group_send(group, 0, ATT_TAG_STATES, own, bytes, err));
     for (int r = 1; group->rank == 0 && r < group->count; r++)
-        for (size_t at = offsets[r]; at < offsets[r + 1]; at += PIECE)
-            ATT_TRY(att_group_receive(group, r, ATT_TAG_STATES, all + at,
-                                      piece_size(offsets[r + 1] - at), err));
+        ATT_TRY(att_group_receive(group, r, ATT_TAG_STATES, all + offsets[r],
+                                  offsets[r + 1] - offsets[r], err));
     ATT_TRY(att_group_wait(group, err));
     if (group->rank == 0 && bytes > 0)
         memcpy(all, own, bytes);
-    for (size_t at = 0, end = offsets[group->count]; at < end; at += PIECE)
-        ATT_TRY(att_group_broadcast(group, all + at, piece_size(end - at), err));
-    return ATT_OK;
+    return att_group_broadcast(group, all, offsets[group->count], err);
 }
 
 att_status att_group_all_gather(att_group *group, char **all, size_t *offsets, const void *own,
@@ -207,7 +212,7 @@ att_status att_group_all_gather(att_group *group, char **all, size_t *offsets, c
     for (int r = 0; r < group->count; r++)
         offsets[r + 1] += offsets[r];
     *all = att_alloc(offsets[group->count] + 1, 1);
-    return *all ? gather_pieces(group, *all, offsets, own, bytes, err) : att_fail_memory(err);
+    return *all ? gather_sized(group, *all, offsets, own, bytes, err) : att_fail_memory(err);
 }
 
 /* All have the same list, so all find the same difference, without another message. */

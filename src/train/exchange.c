@@ -171,9 +171,11 @@ static int bucket_tag(const att_exchange *exchange, const att_bucket *bucket)
     return ATT_TAG_BUCKET + (int)(bucket - exchange->buckets);
 }
 
+/* From the last bucket to the first, as backward passes send them: MPI searches the receives in
+ * the order in which they were started. */
 static att_status start_receiving(att_exchange *exchange, att_error *err)
 {
-    for (size_t b = exchange->first_bucket; b < exchange->past_bucket; b++) {
+    for (size_t b = exchange->past_bucket; b-- > exchange->first_bucket;) {
         const att_bucket *bucket = &exchange->buckets[b];
         size_t at = bucket->begin - (size_t)exchange->slice.begin;
         for (int n = 0; n < exchange->node_count; n++)

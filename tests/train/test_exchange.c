@@ -78,7 +78,8 @@ static void *run_process(void *context)
     return NULL;
 }
 
-static void run_with(process *processes, int ranks)
+/* Returns the bytes of the longest message. */
+static size_t run_with(process *processes, int ranks)
 {
     hub at;
     hub_new(&at);
@@ -92,6 +93,7 @@ static void run_with(process *processes, int ranks)
         assert_int_equal(processes[r].status, ATT_OK);
     assert_null(at.first);
     hub_free(&at);
+    return at.longest;
 }
 
 static void free_processes(process *processes, int ranks)
@@ -136,11 +138,22 @@ static void a_step_takes_three_messages_one_after_the_other(void **state)
     }
 }
 
+/* Open MPI over TCP sends up to 64 KiB, headers included, without waiting for an answer. */
+static void messages_are_short_enough_to_be_sent_without_an_answer(void **state)
+{
+    (void)state;
+    process processes[HUB_RANKS];
+    size_t longest = run_with(processes, 2);
+    assert_in_range(longest, 32 << 10, (64 << 10) - 1024);
+    free_processes(processes, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_processes_learn_the_bits_of_one),
         cmocka_unit_test(a_step_takes_three_messages_one_after_the_other),
+        cmocka_unit_test(messages_are_short_enough_to_be_sent_without_an_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

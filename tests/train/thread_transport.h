@@ -25,6 +25,7 @@ typedef struct hub {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     hub_message *first;
+    size_t longest; /* bytes of the longest message so far */
 } hub;
 
 /* A receive that was started; of sends nothing is left to do. */
@@ -69,6 +70,8 @@ static inline att_status hub_send(void *context, int to, int tag, const void *da
     while (*end)
         end = &(*end)->next;
     *end = message;
+    if (member->hub->longest < bytes)
+        member->hub->longest = bytes;
     pthread_cond_broadcast(&member->hub->changed);
     pthread_mutex_unlock(&member->hub->mutex);
     *request = HUB_REQUESTS; /* complete at the next look */

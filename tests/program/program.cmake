@@ -8,6 +8,9 @@ endif()
 if(NOT ZIP_FOUND) # an example reads .npz
   list(FILTER cases EXCLUDE REGEX examples)
 endif()
+if(ATTEND_MINIMAL) # nothing in these depends on a library
+  list(FILTER cases EXCLUDE REGEX "(bench|checksum|gradcheck|grade|header_limits|overflow|selftest_scalar|terminal)\\.case")
+endif()
 if(ATTEND_SANITIZE) # the same code as selftest.case, at a fifth of its speed
   list(FILTER cases EXCLUDE REGEX selftest_scalar)
 endif()

@@ -1704,10 +1704,11 @@ typedef struct att_transport {
     double timeout;   /* seconds without any message after which a run gives up; 0: 600 */
     bool agreed;      /* set by the library: the last failure of a call was that of all processes.
                          Else this one failed alone, and should call `abort` */
-    /* Start to send, or to receive, a message of `bytes` > 0 bytes. Messages of one process to
-     * another with the same `tag` (0 to 32767) arrive in order; a receive has the size of its
-     * message. The bytes must not change, or be read, before the message is complete. *request
-     * identifies it until `wait` says that it is. */
+    /* Start to send, or to receive, a message of `bytes` > 0 bytes; the library cuts what is longer
+     * than 60 KiB into several messages. Messages of one process to another with the same `tag` (0
+     * to 32767) arrive in order; a receive has the size of its message. The bytes must not change,
+     * or be read, before the message is complete. *request identifies it until `wait` says that it
+     * is. */
     att_status (*send)(void *context, int to, int tag, const void *data, size_t bytes,
                        int64_t *request, att_error *err);
     att_status (*receive)(void *context, int from, int tag, void *data, size_t bytes,

@@ -280,6 +280,15 @@ static void captions_are_of_one_image(void **state)
 
 /* ---- beam trees */
 
+/* A candidate that the beam drops and that goes on as the greedy hypothesis is one node. */
+static void assert_each_candidate_once(const att_beam_tree *tree)
+{
+    const att_beam_node *node, *other;
+    for (size_t i = 0; (node = att_beam_tree_get(tree, i)) != NULL; i++)
+        for (size_t j = 0; j < i && (other = att_beam_tree_get(tree, j)) != NULL; j++)
+            assert_false(other->parent == node->parent && strcmp(other->token, node->token) == 0);
+}
+
 /* The path of the best output in the tree has its tokens and its scores; no step keeps more than
  * the beam and the greedy hypothesis beside it; parents come before their children. */
 static void the_tree_of_a_beam_search_has_its_best_output(void **state)
@@ -324,10 +333,46 @@ static void the_tree_of_a_beam_search_has_its_best_output(void **state)
         }
         assert_int_equal(best, output->target_count);
         assert_true(dropped > 0);
+        assert_each_candidate_once(tree);
         att_beam_tree_free(tree);
         att_outputs_free(outputs);
         scene_free(&s);
     }
+}
+
+/* Without end token, an output is over when each token of the vocabulary is in it. */
+static void an_output_that_no_token_may_follow_is_the_best(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    const char *line = "abc";
+    const att_decoding_options decoding = { .size = sizeof(att_decoding_options),
+                                            .beam = 2,
+                                            .no_repeat_ngram = 1,
+                                            .min_output_length = 100,
+                                            .max_output_length = 100 };
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .decoding = &decoding };
+    att_outputs *outputs;
+    att_beam_tree *tree;
+    assert_int_equal(att_model_generate(&outputs, s.model, &line, 1, &options, NULL), ATT_OK);
+    assert_int_equal(att_model_beam_tree(&tree, s.model, line, &decoding, NULL), ATT_OK);
+    const att_output *output = att_outputs_get(outputs, 0);
+    assert_true(output->truncated && output->target_count < 100);
+    int64_t best = 0;
+    double last = NAN;
+    const att_beam_node *node;
+    for (size_t i = 0; (node = att_beam_tree_get(tree, i)) != NULL; i++)
+        if (node->fate == ATT_BEAM_BEST) {
+            assert_string_equal(node->token, output->target_tokens[best++]);
+            last = node->normalized_score;
+        }
+    assert_int_equal(best, output->target_count);
+    assert_true(fabs(last - output->normalized_score) < 1e-9);
+    att_beam_tree_free(tree);
+    att_outputs_free(outputs);
+    scene_free(&s);
 }
 
 static void a_tree_needs_a_beam(void **state)
@@ -434,6 +479,7 @@ static void the_tree_of_a_language_model_grows_from_the_prompt(void **state)
         }
         assert_int_equal(best, c.tokens);
         assert_int_equal(c.tokens, options.max_new_tokens);
+        assert_each_candidate_once(tree);
         att_beam_tree_free(tree);
         att_model_free(model);
     }
@@ -470,6 +516,7 @@ int main(void)
         cmocka_unit_test(alternatives_and_the_tree_of_a_caption_have_its_words),
         cmocka_unit_test(captions_are_of_one_image),
         cmocka_unit_test(the_tree_of_a_beam_search_has_its_best_output),
+        cmocka_unit_test(an_output_that_no_token_may_follow_is_the_best),
         cmocka_unit_test(a_tree_needs_a_beam),
         cmocka_unit_test(a_tree_is_of_a_model_that_generates_tokens),
         cmocka_unit_test(the_tree_of_a_language_model_grows_from_the_prompt),

@@ -103,6 +103,28 @@ static void alternatives_of_the_models_own_output_have_its_tokens(void **state)
     scene_free(&s);
 }
 
+/* By the session, before it encodes the line. */
+static void a_line_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    static const setting_pair short_lines[] = { { "max-length", "2" } };
+    enum { LIMIT = 20 }; /* ten times max-length */
+    char line[LIMIT + 2] = { 0 };
+    scene s;
+    scene_new(&s, short_lines, 1);
+    memset(line, 'a', LIMIT);
+    att_alternatives_free(list(s.model, line, (att_alternatives_options){ 0 }));
+    line[LIMIT] = 'b';
+    assert_refused(s.model, line, (att_alternatives_options){ 0 },
+                   "expected at most 20 source tokens, found 21");
+    const att_decoding_options decoding = { .size = sizeof(att_decoding_options), .beam = 2 };
+    att_beam_tree *tree;
+    att_error err = { 0 };
+    assert_int_equal(att_model_beam_tree(&tree, s.model, line, &decoding, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "expected at most 20 source tokens, found 21");
+    scene_free(&s);
+}
+
 /* ---- labels */
 
 static double sum_of(const att_alternative_step *step)
@@ -511,6 +533,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alternatives_are_the_most_probable_tokens_of_each_step),
         cmocka_unit_test(alternatives_of_the_models_own_output_have_its_tokens),
+        cmocka_unit_test(a_line_that_is_too_long_is_refused),
         cmocka_unit_test(alternatives_of_a_classifier_are_its_labels),
         cmocka_unit_test(alternatives_of_a_tagger_are_the_labels_of_each_token),
         cmocka_unit_test(alternatives_and_the_tree_of_a_caption_have_its_words),

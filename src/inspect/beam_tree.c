@@ -196,6 +196,8 @@ static att_status grow_tree(att_beam_tree **out, const att_model *model,
                             att_error *err)
 {
     att_decoding_options given;
+    *out = NULL;
+    ATT_TRY(att_single_input_check(input, model, "att_model_caption_beam_tree", err));
     ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &given, options, err));
     ATT_TRY(check(model, &given, err));
     att_beam_tree *tree = att_alloc_zero(1, sizeof *tree);
@@ -215,10 +217,6 @@ static att_status grow_tree(att_beam_tree **out, const att_model *model,
 att_status att_model_beam_tree(att_beam_tree **out, const att_model *model, const char *line,
                                const att_decoding_options *options, att_error *err)
 {
-    *out = NULL;
-    if (att_model_type_get(model) == ATT_MODEL_CAPTION)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "a caption model reads an image: use att_model_caption_beam_tree()");
     return grow_tree(out, model, &(att_single_input){ .line = line }, options, err);
 }
 
@@ -226,8 +224,6 @@ att_status att_model_caption_beam_tree(att_beam_tree **out, const att_model *mod
                                        const att_tensor *image, const att_decoding_options *options,
                                        att_error *err)
 {
-    *out = NULL;
-    ATT_TRY(att_model_require_type(model, ATT_MODEL_CAPTION, err));
     return grow_tree(out, model, &(att_single_input){ .image = image }, options, err);
 }
 

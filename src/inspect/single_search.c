@@ -12,6 +12,17 @@
 
 /* ---- opening */
 
+att_status att_single_input_check(const att_single_input *input, const att_model *model,
+                                  const char *image_call, att_error *err)
+{
+    if (input->image)
+        return att_model_require_type(model, ATT_MODEL_CAPTION, err);
+    if (att_model_type_get(model) != ATT_MODEL_CAPTION)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL, "a caption model reads an image: use %s()",
+                    image_call);
+}
+
 /* A line is refused where att_model_generate() refuses it by default. The session checks the limit
  * before it encodes the line: the time of a Transformer grows with the square of the length. */
 static att_status start_line(att_single_search *s, const char *line, att_error *err)

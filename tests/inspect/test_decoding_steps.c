@@ -518,6 +518,11 @@ static void alternatives_of_a_text_end_with_what_follows(void **state)
     assert_null(att_alternatives_get(found, 1)->token);
     assert_int_equal(att_alternatives_get(found, 1)->count, 2);
     assert_null(att_alternatives_get(found, 2));
+    att_string text = { 0 };
+    const att_render_options ascii = { .size = sizeof ascii, .ascii = true };
+    assert_int_equal(att_alternatives_render(&text, found, &ascii, NULL), ATT_OK);
+    assert_non_null(strstr(text.data, "\n?  -   "));
+    att_string_free(&text);
     att_alternatives_free(found);
     found = list(model, "", (att_alternatives_options){ .count = 2 });
     assert_null(att_alternatives_get(found, 0)->token);

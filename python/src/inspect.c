@@ -118,29 +118,42 @@ static PyObject *alternative_rows(const att_alternatives *alternatives)
     return list;
 }
 
-/* A line, or the features of an image for a caption model. */
-typedef struct model_input {
-    const char *line; /* NULL: an image */
+/* What alternatives() and beam_tree() are given: a model, its input and the search for outputs. */
+typedef struct search_request {
+    const att_model *model;
+    const char *line; /* NULL: an image, for a caption model */
     core_input image;
-} model_input;
+    att_decoding_options decoding;
+    att_model **ensemble;
+} search_request;
 
-static bool model_input_get(model_input *out, PyObject *value)
+static void search_request_release(search_request *request)
 {
-    *out = (model_input){ 0 };
-    if (!PyUnicode_Check(value))
-        return core_input_get(&out->image, value, "line", CORE_F32_ONLY);
-    out->line = core_text(value, "line", NULL);
-    return out->line != NULL;
+    if (!request->line)
+        core_input_release(&request->image);
+    PyMem_Free(request->ensemble);
 }
 
-static void model_input_release(model_input *input)
+/* false with an exception, and nothing to release. */
+static bool search_request_get(search_request *out, PyObject *capsule, PyObject *input,
+                               PyObject *decoding, PyObject *models)
 {
-    if (!input->line)
-        core_input_release(&input->image);
+    *out = (search_request){ .model = core_pointer(capsule, CORE_MODEL) };
+    if (!out->model)
+        return false;
+    bool is_line = PyUnicode_Check(input);
+    if (is_line)
+        out->line = core_text(input, "line", NULL);
+    if (is_line ? !out->line : !core_input_get(&out->image, input, "line", CORE_F32_ONLY))
+        return false;
+    if (core_decoding_options(&out->decoding, &out->ensemble, decoding, models))
+        return true;
+    search_request_release(out);
+    return false;
 }
 
 /* The list and its page; NULL with an exception. */
-static PyObject *make_alternatives(const att_model *model, const model_input *input,
+static PyObject *make_alternatives(const search_request *request,
                                    const att_alternatives_options *options)
 {
     att_alternatives *found = NULL;
@@ -152,9 +165,9 @@ static PyObject *make_alternatives(const att_model *model, const model_input *in
     core_call call;
     core_begin(&call);
     att_status status =
-        input->line
-            ? att_model_alternatives(&found, model, input->line, options, &err)
-            : att_model_caption_alternatives(&found, model, &input->image.tensor, options, &err);
+        request->line ? att_model_alternatives(&found, request->model, request->line, options, &err)
+                      : att_model_caption_alternatives(&found, request->model,
+                                                       &request->image.tensor, options, &err);
     if (!status)
         status = att_alternatives_render(&page, found, &as, &err);
     if (core_end(&call, status, &err)) {
@@ -170,25 +183,21 @@ static PyObject *make_alternatives(const att_model *model, const model_input *in
 static PyObject *alternatives(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *capsule, *value, *dict, *models, *out = NULL;
+    PyObject *capsule, *input, *decoding, *models, *out = NULL;
     att_alternatives_options options = ATT_INIT(att_alternatives_options);
-    att_decoding_options decoding;
-    att_model **ensemble;
+    search_request request;
     long long count;
-    if (!PyArg_ParseTuple(args, "OOzLO!O!:alternatives", &capsule, &value, &options.target, &count,
-                          &PyDict_Type, &dict, &PyTuple_Type, &models))
+    if (!PyArg_ParseTuple(args, "OOzLO!O!:alternatives", &capsule, &input, &options.target, &count,
+                          &PyDict_Type, &decoding, &PyTuple_Type, &models) ||
+        !search_request_get(&request, capsule, input, decoding, models))
         return NULL;
-    const att_model *model = core_pointer(capsule, CORE_MODEL);
-    model_input input;
-    if (!model || !model_input_get(&input, value))
-        return NULL;
-    if (core_decoding_options(&decoding, &ensemble, dict, models)) {
-        options.count = count == 0 ? -1 : count; /* 0 is no default here */
-        options.decoding = &decoding;
-        out = make_alternatives(model, &input, &options);
-        PyMem_Free(ensemble);
-    }
-    model_input_release(&input);
+    options.count = count;
+    options.decoding = &request.decoding;
+    if (count == 0) /* the default of the library, not of Python */
+        core_bad_input("count", "expected 1 to 100 alternatives, found 0");
+    else
+        out = make_alternatives(&request, &options);
+    search_request_release(&request);
     return out;
 }
 
@@ -210,8 +219,7 @@ static PyObject *beam_rows(const att_beam_tree *tree)
 }
 
 /* The nodes, the SVG and the text of a tree; NULL with an exception. */
-static PyObject *make_tree(const att_model *model, const model_input *input,
-                           const att_decoding_options *decoding)
+static PyObject *make_tree(const search_request *request)
 {
     att_beam_tree *tree = NULL;
     att_string svg = { 0 }, text = { 0 };
@@ -221,9 +229,10 @@ static PyObject *make_tree(const att_model *model, const model_input *input,
     core_call call;
     core_begin(&call);
     att_status status =
-        input->line
-            ? att_model_beam_tree(&tree, model, input->line, decoding, &err)
-            : att_model_caption_beam_tree(&tree, model, &input->image.tensor, decoding, &err);
+        request->line
+            ? att_model_beam_tree(&tree, request->model, request->line, &request->decoding, &err)
+            : att_model_caption_beam_tree(&tree, request->model, &request->image.tensor,
+                                          &request->decoding, &err);
     if (!status)
         status = att_beam_tree_render(&text, tree, &options, &err);
     options.format = ATT_FORMAT_SVG;
@@ -244,21 +253,14 @@ static PyObject *make_tree(const att_model *model, const model_input *input,
 static PyObject *beam_tree(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *capsule, *value, *dict, *models, *out = NULL;
-    att_decoding_options decoding;
-    att_model **ensemble;
-    if (!PyArg_ParseTuple(args, "OOO!O!:beam_tree", &capsule, &value, &PyDict_Type, &dict,
-                          &PyTuple_Type, &models))
+    PyObject *capsule, *input, *decoding, *models;
+    search_request request;
+    if (!PyArg_ParseTuple(args, "OOO!O!:beam_tree", &capsule, &input, &PyDict_Type, &decoding,
+                          &PyTuple_Type, &models) ||
+        !search_request_get(&request, capsule, input, decoding, models))
         return NULL;
-    const att_model *model = core_pointer(capsule, CORE_MODEL);
-    model_input input;
-    if (!model || !model_input_get(&input, value))
-        return NULL;
-    if (core_decoding_options(&decoding, &ensemble, dict, models)) {
-        out = make_tree(model, &input, &decoding);
-        PyMem_Free(ensemble);
-    }
-    model_input_release(&input);
+    PyObject *out = make_tree(&request);
+    search_request_release(&request);
     return out;
 }
 

@@ -31,7 +31,7 @@ typedef enum att_answer_state {
 typedef struct att_student_answer {
     att_answer_state state;
     att_numbers numbers;
-    bool spelled;        /* its name has the capitals of the sheet's */
+    bool spelled;        /* its name has the same capitals as in the sheet */
     bool turned;         /* a row written as a column, or the other way round */
     int line;            /* in the file, or in cell `cell` of a notebook; 0: none */
     int cell;            /* from 1; 0: no notebook */
@@ -77,10 +77,10 @@ att_status att_student_answers_read_text(att_student_answers *out, const att_she
 att_status att_student_answers_set(att_student_answers *out, const att_sheet *sheet, size_t index,
                                    const att_numbers *numbers, int line, int cell, att_error *err);
 
-/* How an answer names its ask. In a sheet `A` and `a` are two values; people mix capitals and small
- * letters up, though. So a name means the ask that is spelled like it, else the only one that is in
- * another case, unless it is another value of the sheet; and an answer in another case does not
- * replace one that is spelled like its ask. */
+/* How an answer names its ask. In a sheet `A` and `a` are two values, but people confuse capitals
+ * and small letters. So a name means the ask with exactly this name. If there is none, it means the
+ * only ask that differs in capitals alone, unless the sheet has another value with this name. An
+ * answer whose name differs in capitals never replaces one with the exact name. */
 typedef enum att_answer_spelling {
     ATT_SPELLING_OTHER, /* its part, its description, its number */
     ATT_SPELLING_OTHER_CASE,

@@ -156,6 +156,31 @@ static att_status list_tokens(att_alternatives *a, const att_model *model,
 
 /* ---- labels */
 
+/* The labels of a sentence, or of its tokens. */
+typedef struct labels {
+    int64_t steps, count;        /* no steps: the input has no tokens */
+    const double *probabilities; /* [steps, count] */
+    const int64_t *chosen;       /* [steps] */
+    const char *const *tokens;   /* [steps] that have the labels; NULL: a sentence */
+} labels;
+
+static att_status add_labels(att_alternatives *a, const att_model *model, const labels *of,
+                             int64_t alternatives, att_error *err)
+{
+    if (of->steps == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
+    ATT_TRY(reserve_steps(a, (size_t)of->steps, err));
+    for (int64_t t = 0; t < of->steps; t++) {
+        const choices row = { of->probabilities + t * of->count, of->count, model, NULL };
+        ATT_TRY(add_step(a, &row, of->chosen[t], alternatives, err));
+        if (of->tokens)
+            a->steps[t].source = copy_text(a, of->tokens[t]);
+        if (of->tokens && !a->steps[t].source)
+            return att_fail_memory(err);
+    }
+    return ATT_OK;
+}
+
 static att_status list_classes(att_alternatives *a, const att_model *model, const char *line,
                                const att_alternatives_options *options, att_error *err)
 {
@@ -164,34 +189,12 @@ static att_status list_classes(att_alternatives *a, const att_model *model, cons
     classify.ensemble_count = options->decoding->ensemble_count;
     att_predictions *found;
     ATT_TRY(att_model_classify(&found, model, &line, 1, &classify, err));
-    const att_prediction *prediction = att_predictions_get(found, 0);
-    att_status status = ATT_OK;
-    if (!prediction->probabilities)
-        status = att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
-    if (status == ATT_OK)
-        status = reserve_steps(a, 1, err);
-    const choices of = { prediction->probabilities, prediction->label_count, model, NULL };
-    if (status == ATT_OK)
-        status = add_step(a, &of, prediction->label, options->count, err);
+    const att_prediction *p = att_predictions_get(found, 0);
+    const labels of = { p->probabilities ? 1 : 0, p->label_count, p->probabilities, &p->label,
+                        NULL };
+    att_status status = add_labels(a, model, &of, options->count, err);
     att_predictions_free(found);
     return status;
-}
-
-static att_status add_labels(att_alternatives *a, const att_model *model,
-                             const att_tagging *tagging, int64_t count, att_error *err)
-{
-    if (tagging->token_count == 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
-    ATT_TRY(reserve_steps(a, (size_t)tagging->token_count, err));
-    for (int64_t t = 0; t < tagging->token_count; t++) {
-        const choices of = { tagging->probabilities + t * tagging->label_count,
-                             tagging->label_count, model, NULL };
-        ATT_TRY(add_step(a, &of, tagging->label_indices[t], count, err));
-        a->steps[t].source = copy_text(a, tagging->tokens[t]);
-        if (!a->steps[t].source)
-            return att_fail_memory(err);
-    }
-    return ATT_OK;
 }
 
 static att_status list_labels(att_alternatives *a, const att_model *model, const char *line,
@@ -202,7 +205,10 @@ static att_status list_labels(att_alternatives *a, const att_model *model, const
     tag.ensemble_count = options->decoding->ensemble_count;
     att_taggings *found;
     ATT_TRY(att_model_tag(&found, model, &line, 1, &tag, err));
-    att_status status = add_labels(a, model, att_taggings_get(found, 0), options->count, err);
+    const att_tagging *t = att_taggings_get(found, 0);
+    const labels of = { t->token_count, t->label_count, t->probabilities, t->label_indices,
+                        t->tokens };
+    att_status status = add_labels(a, model, &of, options->count, err);
     att_taggings_free(found);
     return status;
 }
@@ -241,6 +247,8 @@ static att_status find_alternatives(att_alternatives **out, const att_model *mod
 {
     att_alternatives_options given;
     att_decoding_options decoding;
+    *out = NULL;
+    ATT_TRY(att_single_input_check(&input, model, "att_model_caption_alternatives", err));
     ATT_TRY(ATT_OPTIONS_COPY(att_alternatives_options, &given, options, err));
     ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &decoding, given.decoding, err));
     given.decoding = &decoding;
@@ -265,10 +273,6 @@ static att_status find_alternatives(att_alternatives **out, const att_model *mod
 att_status att_model_alternatives(att_alternatives **out, const att_model *model, const char *line,
                                   const att_alternatives_options *options, att_error *err)
 {
-    *out = NULL;
-    if (att_model_type_get(model) == ATT_MODEL_CAPTION)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "a caption model reads an image: use att_model_caption_alternatives()");
     return find_alternatives(out, model, (att_single_input){ .line = line }, options, err);
 }
 
@@ -276,8 +280,6 @@ att_status att_model_caption_alternatives(att_alternatives **out, const att_mode
                                           const att_tensor *image,
                                           const att_alternatives_options *options, att_error *err)
 {
-    *out = NULL;
-    ATT_TRY(att_model_require_type(model, ATT_MODEL_CAPTION, err));
     return find_alternatives(out, model, (att_single_input){ .image = image }, options, err);
 }
 

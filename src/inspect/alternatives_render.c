@@ -9,6 +9,7 @@
 #include "text/display_width.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* "93.1 %"; "<0.1 %" of what would be 0.0. */
 static void put_percent(att_writer *out, double probability,
@@ -40,12 +41,26 @@ static void put_padded(att_writer *out, const char *text, int64_t width)
     att_put_repeat(out, " ", width - width_of(text));
 }
 
-static void put_text(att_writer *out, const att_alternatives *a)
+enum { RANK_SIZE = 24 };
+
+/* "1."; a dash where nothing was chosen. */
+static const char *rank_text(char text[RANK_SIZE], const att_alternative_step *step, bool ascii)
 {
-    int64_t first = 1, label = 0;
+    if (!step->token)
+        return ascii ? "-" : "–";
+    snprintf(text, RANK_SIZE, "%lld.", (long long)step->rank);
+    return text;
+}
+
+static void put_text(att_writer *out, const att_alternatives *a, bool ascii)
+{
+    int64_t first = 1, label = 0, rank = 0;
+    char text[RANK_SIZE];
     for (size_t t = 0; t < a->count; t++) {
-        first = att_max_i64(first, width_of(first_column(&a->steps[t])));
-        label = att_max_i64(label, width_of(a->steps[t].token));
+        const att_alternative_step *step = &a->steps[t];
+        first = att_max_i64(first, width_of(first_column(step)));
+        label = att_max_i64(label, width_of(step->token));
+        rank = att_max_i64(rank, width_of(rank_text(text, step, ascii)));
     }
     for (size_t t = 0; t < a->count; t++) {
         const att_alternative_step *step = &a->steps[t];
@@ -54,7 +69,9 @@ static void put_text(att_writer *out, const att_alternatives *a)
             att_put(out, "  ");
             put_padded(out, step->token, label);
         }
-        att_putf(out, step->token ? "  %lld.  " : "  –   ", (long long)step->rank);
+        att_put(out, "  ");
+        put_padded(out, rank_text(text, step, ascii), rank);
+        att_put(out, "  ");
         for (int64_t i = 0; i < step->count; i++) {
             att_put(out, i > 0 ? ",  " : "");
             att_put_plain(out, step->tokens[i]);
@@ -177,8 +194,11 @@ att_status att_alternatives_render(att_string *text, const att_alternatives *alt
     att_render_options resolved;
     ATT_TRY(att_render_options_resolve(&resolved, options, FORMATS, "a list of alternatives", err));
     att_writer out = att_writer_on(text);
-    (resolved.format == ATT_FORMAT_JSON   ? put_json
-     : resolved.format == ATT_FORMAT_HTML ? put_html
-                                          : put_text)(&out, alternatives);
+    if (resolved.format == ATT_FORMAT_JSON)
+        put_json(&out, alternatives);
+    else if (resolved.format == ATT_FORMAT_HTML)
+        put_html(&out, alternatives);
+    else
+        put_text(&out, alternatives, resolved.ascii);
     return att_writer_finish(&out, err);
 }

@@ -23,10 +23,16 @@
 
 enum { MAX_NODES = 20000, DEFAULT_NEW_TOKENS = 10 };
 
+/* A node of the beam tree in the search. */
+typedef struct search_node {
+    int64_t tree_node; /* in the hypothesis tree; -1: dropped */
+    int32_t token;
+} search_node;
+
 struct att_beam_tree {
     att_arena memory;
-    att_beam_node *nodes;
-    int64_t *tree_nodes; /* [count] in the hypothesis tree; -1: dropped */
+    att_beam_node *nodes;      /* [count] */
+    search_node *search_nodes; /* [count] */
     size_t count, capacity;
     bool failed; /* out of memory */
 
@@ -45,20 +51,20 @@ static bool reserve(att_beam_tree *tree)
         return true;
     size_t capacity = 2 * tree->capacity + 64;
     att_beam_node *nodes = att_alloc(capacity, sizeof *nodes);
-    int64_t *ids = att_alloc(capacity, sizeof *ids);
-    if (!nodes || !ids) {
+    search_node *search_nodes = att_alloc(capacity, sizeof *search_nodes);
+    if (!nodes || !search_nodes) {
         att_free(nodes);
-        att_free(ids);
+        att_free(search_nodes);
         return false;
     }
     if (tree->count > 0) {
         memcpy(nodes, tree->nodes, tree->count * sizeof *nodes);
-        memcpy(ids, tree->tree_nodes, tree->count * sizeof *ids);
+        memcpy(search_nodes, tree->search_nodes, tree->count * sizeof *search_nodes);
     }
     att_free(tree->nodes);
-    att_free(tree->tree_nodes);
+    att_free(tree->search_nodes);
     tree->nodes = nodes;
-    tree->tree_nodes = ids;
+    tree->search_nodes = search_nodes;
     tree->capacity = capacity;
     return true;
 }
@@ -66,30 +72,45 @@ static bool reserve(att_beam_tree *tree)
 static int64_t index_of(const att_beam_tree *tree, int64_t tree_node)
 {
     for (size_t i = tree->count; tree_node >= 0 && i > 0; i--)
-        if (tree->tree_nodes[i - 1] == tree_node)
+        if (tree->search_nodes[i - 1].tree_node == tree_node)
             return (int64_t)i - 1;
     return -1;
+}
+
+/* The node of `token` after node `parent`, which precedes its children; -1: there is none. */
+static int64_t child_of(const att_beam_tree *tree, int64_t parent, int32_t token)
+{
+    for (int64_t i = (int64_t)tree->count - 1; i > parent; i--)
+        if (tree->nodes[i].parent == parent && tree->search_nodes[i].token == token)
+            return i;
+    return -1;
+}
+
+/* The normalized score of an output without its prompt; `whole` is that of the search. */
+static double normalize(const att_beam_tree *tree, double score, int64_t step, double whole)
+{
+    return tree->prompt_tokens > 0 ? att_length_normalize(tree->options, score, step) : whole;
 }
 
 static att_beam_node node_of(const att_beam_tree *tree, const att_beam_event *event)
 {
     int64_t step = event->position + 1 - tree->prompt_tokens;
-    double score = event->score - tree->prompt_score, normalized = NAN;
-    if (event->finished)
-        normalized = tree->prompt_tokens > 0 ? att_length_normalize(tree->options, score, step)
-                                             : event->normalized_score;
+    double score = event->score - tree->prompt_score;
     return (att_beam_node){
         .parent = index_of(tree, event->parent),
         .step = step,
         .log_prob = (double)event->log_prob,
         .score = score,
-        .normalized_score = normalized,
+        .normalized_score =
+            event->finished ? normalize(tree, score, step, event->normalized_score) : NAN,
         .fate = event->finished   ? ATT_BEAM_FINISHED
                 : event->node < 0 ? ATT_BEAM_DROPPED
                                   : ATT_BEAM_KEPT,
     };
 }
 
+/* The search drops the continuation of the greedy hypothesis from the beam and then keeps it beside
+ * the beam: this is one node. */
 static void record(void *context, const att_beam_event *event)
 {
     att_beam_tree *tree = context;
@@ -104,25 +125,29 @@ static void record(void *context, const att_beam_event *event)
         tree->failed = true;
         return;
     }
-    tree->tree_nodes[tree->count] = event->node;
-    tree->nodes[tree->count] = node_of(tree, event);
-    tree->nodes[tree->count++].token = name;
+    att_beam_node node = node_of(tree, event);
+    int64_t dropped = child_of(tree, node.parent, event->token);
+    size_t at = dropped < 0 ? tree->count++ : (size_t)dropped;
+    node.token = name;
+    tree->nodes[at] = node;
+    tree->search_nodes[at] = (search_node){ event->node, event->token };
 }
 
-/* The output that the search returned, and what leads to it. Of equals the first finished. */
+/* Marks the tokens of the output that the search returned. An output that no token may follow
+ * (no_repeat_ngram) ends in a node that was kept. */
 static void mark_best(att_beam_tree *tree, const att_hypothesis *found)
 {
     int64_t best = -1;
-    double nearest = INFINITY;
-    for (size_t i = 0; i < tree->count; i++) {
-        double difference = fabs(tree->nodes[i].score + tree->prompt_score - found->log_prob_sum);
-        if (tree->nodes[i].fate == ATT_BEAM_FINISHED && difference < nearest) {
-            nearest = difference;
-            best = (int64_t)i;
-        }
-    }
-    for (; best >= 0; best = tree->nodes[best].parent)
+    for (int64_t t = tree->prompt_tokens; t < found->count; t++) {
+        best = child_of(tree, best, found->ids[t]);
+        if (best < 0)
+            return;
         tree->nodes[best].fate = ATT_BEAM_BEST;
+    }
+    if (best >= 0) {
+        att_beam_node *last = &tree->nodes[best];
+        last->normalized_score = normalize(tree, last->score, last->step, found->normalized_score);
+    }
 }
 
 static att_status search(att_beam_tree *tree, const att_model *model, const att_single_input *input,
@@ -171,6 +196,8 @@ static att_status grow_tree(att_beam_tree **out, const att_model *model,
                             att_error *err)
 {
     att_decoding_options given;
+    *out = NULL;
+    ATT_TRY(att_single_input_check(input, model, "att_model_caption_beam_tree", err));
     ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &given, options, err));
     ATT_TRY(check(model, &given, err));
     att_beam_tree *tree = att_alloc_zero(1, sizeof *tree);
@@ -190,10 +217,6 @@ static att_status grow_tree(att_beam_tree **out, const att_model *model,
 att_status att_model_beam_tree(att_beam_tree **out, const att_model *model, const char *line,
                                const att_decoding_options *options, att_error *err)
 {
-    *out = NULL;
-    if (att_model_type_get(model) == ATT_MODEL_CAPTION)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "a caption model reads an image: use att_model_caption_beam_tree()");
     return grow_tree(out, model, &(att_single_input){ .line = line }, options, err);
 }
 
@@ -201,8 +224,6 @@ att_status att_model_caption_beam_tree(att_beam_tree **out, const att_model *mod
                                        const att_tensor *image, const att_decoding_options *options,
                                        att_error *err)
 {
-    *out = NULL;
-    ATT_TRY(att_model_require_type(model, ATT_MODEL_CAPTION, err));
     return grow_tree(out, model, &(att_single_input){ .image = image }, options, err);
 }
 
@@ -211,7 +232,7 @@ void att_beam_tree_free(att_beam_tree *tree)
     if (!tree)
         return;
     att_free(tree->nodes);
-    att_free(tree->tree_nodes);
+    att_free(tree->search_nodes);
     att_arena_free(&tree->memory);
     att_free(tree);
 }

@@ -12,15 +12,26 @@
 
 /* ---- opening */
 
-/* A line is refused where att_model_generate() refuses it. */
+att_status att_single_input_check(const att_single_input *input, const att_model *model,
+                                  const char *image_call, att_error *err)
+{
+    if (input->image)
+        return att_model_require_type(model, ATT_MODEL_CAPTION, err);
+    if (att_model_type_get(model) != ATT_MODEL_CAPTION)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL, "a caption model reads an image: use %s()",
+                    image_call);
+}
+
+/* A line is refused where att_model_generate() refuses it by default. The session checks the limit
+ * before it encodes the line: the time of a Transformer grows with the square of the length. */
 static att_status start_line(att_single_search *s, const char *line, att_error *err)
 {
     const att_decoding_options *options = &s->options;
-    att_input_limit limit =
-        att_input_limit_of(s->session->model, options->ensemble, options->ensemble_count, 0);
-    limit.is_default = false; /* there is no option to raise it */
-    ATT_TRY(att_session_start_lines(s->session, &line, 1, err));
-    return att_input_limit_check(&limit, s->session->source_lengths[0], err);
+    s->session->max_source_length =
+        att_input_limit_of(s->session->model, options->ensemble, options->ensemble_count, 0)
+            .max_length;
+    return att_session_start_lines(s->session, &line, 1, err);
 }
 
 static att_status start_image(att_single_search *s, const att_tensor *image, att_error *err)

@@ -8,7 +8,7 @@
 
 /* What is searched. */
 typedef struct att_single_input {
-    const char *line;        /* source of a seq2seq model, prompt of a language model */
+    const char *line;        /* a source, prompt, text or sentence; NULL: an image */
     const att_tensor *image; /* of a caption model: features of one image */
     const char *target;      /* forced output, or NULL; not of a language model */
 } att_single_input;
@@ -24,6 +24,11 @@ typedef struct att_single_search {
     att_image_grids grids;
     att_ids forced;
 } att_single_search;
+
+/* ATT_BAD_INPUT for an image if the model reads none, and for a line if it does: then the error
+ * names `image_call`, the function for images. */
+att_status att_single_input_check(const att_single_input *input, const att_model *model,
+                                  const char *image_call, att_error *err);
 
 /* Encodes the input for att_session_step() with all models of options->ensemble. ATT_BAD_INPUT for
  * a model that generates no tokens. Start from {0}; release with att_single_search_close(), also

@@ -38,6 +38,18 @@ static void each_task_loads_what_was_prepared(void **state)
 
 /* ---- metadata */
 
+typedef void change_text(const char *path, const char *from, const char *to);
+
+/* Each row is a text of a valid file of pairs, what replaces it, and the error. */
+static void refuse_changes(change_text *change_tokens, const char *const rows[][3], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        prepare_task("pairs", "t.tokens");
+        change_tokens("t.tokens", rows[i][0], rows[i][1]);
+        refuse_to_load("pairs", "t.tokens", rows[i][2]);
+    }
+}
+
 static void missing_metadata_are_named(void **state)
 {
     (void)state;
@@ -47,11 +59,7 @@ static void missing_metadata_are_named(void **state)
         { "'attend.source'", "'attend.sourca'", "lacks the metadata 'attend.source'" },
         { "'attend.target'", "'attend.targat'", "lacks the metadata 'attend.target'" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        prepare_task("pairs", "t.tokens");
-        change_header("t.tokens", rows[i][0], rows[i][1]);
-        refuse_to_load("pairs", "t.tokens", rows[i][2]);
-    }
+    refuse_changes(change_header, rows, sizeof rows / sizeof *rows);
 }
 
 static void settings_that_cannot_be_read_are_refused(void **state)
@@ -73,11 +81,7 @@ static void settings_that_cannot_be_read_are_refused(void **state)
           "the metadata 'attend.settings': line 1, column 228: expected ',' or '}', found the "
           "end of the text" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        prepare_task("pairs", "t.tokens");
-        change_metadata("t.tokens", rows[i][0], rows[i][1]);
-        refuse_to_load("pairs", "t.tokens", rows[i][2]);
-    }
+    refuse_changes(change_metadata, rows, sizeof rows / sizeof *rows);
 }
 
 static void settings_that_the_data_chose_are_set(void **state)
@@ -167,11 +171,7 @@ static void counts_that_do_not_fit_the_tensors_are_refused(void **state)
           "the metadata 'attend.data': expected a whole number for \"shortest\", which is "
           "missing" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        prepare_task("pairs", "t.tokens");
-        change_metadata("t.tokens", rows[i][0], rows[i][1]);
-        refuse_to_load("pairs", "t.tokens", rows[i][2]);
-    }
+    refuse_changes(change_metadata, rows, sizeof rows / sizeof *rows);
 }
 
 /* A tensor gets the name of one that the split has no use for: the split lacks it. */
@@ -187,11 +187,7 @@ static void missing_tensors_are_refused(void **state)
         { "'valid.source.hashes'", "'train.lines'", DATA("the number of validation pairs") },
         { "'valid.target.text'", "'train.target.text'", DATA("the text of the targets") },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        prepare_task("pairs", "t.tokens");
-        change_header("t.tokens", rows[i][0], rows[i][1]);
-        refuse_to_load("pairs", "t.tokens", rows[i][2]);
-    }
+    refuse_changes(change_header, rows, sizeof rows / sizeof *rows);
 }
 
 /* ---- the text of a language model */

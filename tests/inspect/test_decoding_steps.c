@@ -103,6 +103,28 @@ static void alternatives_of_the_models_own_output_have_its_tokens(void **state)
     scene_free(&s);
 }
 
+/* By the session, before it encodes the line. */
+static void a_line_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    static const setting_pair short_lines[] = { { "max-length", "2" } };
+    enum { LIMIT = 20 }; /* ten times max-length */
+    char line[LIMIT + 2] = { 0 };
+    scene s;
+    scene_new(&s, short_lines, 1);
+    memset(line, 'a', LIMIT);
+    att_alternatives_free(list(s.model, line, (att_alternatives_options){ 0 }));
+    line[LIMIT] = 'b';
+    assert_refused(s.model, line, (att_alternatives_options){ 0 },
+                   "expected at most 20 source tokens, found 21");
+    const att_decoding_options decoding = { .size = sizeof(att_decoding_options), .beam = 2 };
+    att_beam_tree *tree;
+    att_error err = { 0 };
+    assert_int_equal(att_model_beam_tree(&tree, s.model, line, &decoding, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "expected at most 20 source tokens, found 21");
+    scene_free(&s);
+}
+
 /* ---- labels */
 
 static double sum_of(const att_alternative_step *step)
@@ -280,6 +302,15 @@ static void captions_are_of_one_image(void **state)
 
 /* ---- beam trees */
 
+/* A candidate that the beam drops and that goes on as the greedy hypothesis is one node. */
+static void assert_each_candidate_once(const att_beam_tree *tree)
+{
+    const att_beam_node *node, *other;
+    for (size_t i = 0; (node = att_beam_tree_get(tree, i)) != NULL; i++)
+        for (size_t j = 0; j < i && (other = att_beam_tree_get(tree, j)) != NULL; j++)
+            assert_false(other->parent == node->parent && strcmp(other->token, node->token) == 0);
+}
+
 /* The path of the best output in the tree has its tokens and its scores; no step keeps more than
  * the beam and the greedy hypothesis beside it; parents come before their children. */
 static void the_tree_of_a_beam_search_has_its_best_output(void **state)
@@ -324,10 +355,46 @@ static void the_tree_of_a_beam_search_has_its_best_output(void **state)
         }
         assert_int_equal(best, output->target_count);
         assert_true(dropped > 0);
+        assert_each_candidate_once(tree);
         att_beam_tree_free(tree);
         att_outputs_free(outputs);
         scene_free(&s);
     }
+}
+
+/* Without end token, an output is over when each token of the vocabulary is in it. */
+static void an_output_that_no_token_may_follow_is_the_best(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    const char *line = "abc";
+    const att_decoding_options decoding = { .size = sizeof(att_decoding_options),
+                                            .beam = 2,
+                                            .no_repeat_ngram = 1,
+                                            .min_output_length = 100,
+                                            .max_output_length = 100 };
+    const att_generate_options options = { .size = sizeof(att_generate_options),
+                                           .decoding = &decoding };
+    att_outputs *outputs;
+    att_beam_tree *tree;
+    assert_int_equal(att_model_generate(&outputs, s.model, &line, 1, &options, NULL), ATT_OK);
+    assert_int_equal(att_model_beam_tree(&tree, s.model, line, &decoding, NULL), ATT_OK);
+    const att_output *output = att_outputs_get(outputs, 0);
+    assert_true(output->truncated && output->target_count < 100);
+    int64_t best = 0;
+    double last = NAN;
+    const att_beam_node *node;
+    for (size_t i = 0; (node = att_beam_tree_get(tree, i)) != NULL; i++)
+        if (node->fate == ATT_BEAM_BEST) {
+            assert_string_equal(node->token, output->target_tokens[best++]);
+            last = node->normalized_score;
+        }
+    assert_int_equal(best, output->target_count);
+    assert_true(fabs(last - output->normalized_score) < 1e-9);
+    att_beam_tree_free(tree);
+    att_outputs_free(outputs);
+    scene_free(&s);
 }
 
 static void a_tree_needs_a_beam(void **state)
@@ -434,6 +501,7 @@ static void the_tree_of_a_language_model_grows_from_the_prompt(void **state)
         }
         assert_int_equal(best, c.tokens);
         assert_int_equal(c.tokens, options.max_new_tokens);
+        assert_each_candidate_once(tree);
         att_beam_tree_free(tree);
         att_model_free(model);
     }
@@ -450,6 +518,11 @@ static void alternatives_of_a_text_end_with_what_follows(void **state)
     assert_null(att_alternatives_get(found, 1)->token);
     assert_int_equal(att_alternatives_get(found, 1)->count, 2);
     assert_null(att_alternatives_get(found, 2));
+    att_string text = { 0 };
+    const att_render_options ascii = { .size = sizeof ascii, .ascii = true };
+    assert_int_equal(att_alternatives_render(&text, found, &ascii, NULL), ATT_OK);
+    assert_non_null(strstr(text.data, "\n?  -   "));
+    att_string_free(&text);
     att_alternatives_free(found);
     found = list(model, "", (att_alternatives_options){ .count = 2 });
     assert_null(att_alternatives_get(found, 0)->token);
@@ -465,11 +538,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alternatives_are_the_most_probable_tokens_of_each_step),
         cmocka_unit_test(alternatives_of_the_models_own_output_have_its_tokens),
+        cmocka_unit_test(a_line_that_is_too_long_is_refused),
         cmocka_unit_test(alternatives_of_a_classifier_are_its_labels),
         cmocka_unit_test(alternatives_of_a_tagger_are_the_labels_of_each_token),
         cmocka_unit_test(alternatives_and_the_tree_of_a_caption_have_its_words),
         cmocka_unit_test(captions_are_of_one_image),
         cmocka_unit_test(the_tree_of_a_beam_search_has_its_best_output),
+        cmocka_unit_test(an_output_that_no_token_may_follow_is_the_best),
         cmocka_unit_test(a_tree_needs_a_beam),
         cmocka_unit_test(a_tree_is_of_a_model_that_generates_tokens),
         cmocka_unit_test(the_tree_of_a_language_model_grows_from_the_prompt),

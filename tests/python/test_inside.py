@@ -95,7 +95,7 @@ def test_steps_and_beams_can_be_looked_into(model: attend.Model, lm: attend.Mode
     with pytest.raises(attend.Error):
         model.beam_tree("abc", beam=1)
     for count in (0, 101):
-        with pytest.raises(attend.Error, match="1 to 100 alternatives"):
+        with pytest.raises(attend.Error, match=f"1 to 100 alternatives, found {count}"):
             model.alternatives("abc", count=count)
     with pytest.raises(attend.Error, match="zero character"):
         model.alternatives("a\0c")

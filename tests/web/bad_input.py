@@ -54,6 +54,7 @@ class BadInput:
                     drop.dataTransfer = {files: [{name: 'big.safetensors', size: 2e9}]}; document.body.dispatchEvent(drop)""")
         self.check(page.wait(lambda: "more than the" in page.text("model-problem")), f"a model of 2 GB is refused: {page.text('model-problem')[:80]}")
         self.dropped_model()
+        self.dropped_units()
         first = page.driver.current_window_handle
         page.driver.switch_to.new_window("tab")
         page.open()
@@ -80,6 +81,26 @@ class BadInput:
         page.choose("model-input", "abc")
         self.check(page.wait(lambda: page.text("model-output") == "cba") and page.text("model-name").startswith("mine.safetensors"),
                    f"a model that is dropped is not replaced by the sample that arrives after it: {page.text('model-name')}")
+
+    def dropped_units(self):
+        """The same in the tab of units: the sample arrives while the Worker opens the dropped model."""
+        page = self.page
+        page.open()
+        page.driver.execute_async_script("""const done = arguments[0], real = window.fetch.bind(window), post = Worker.prototype.postMessage;
+            const bytes = async (name) => (await real(name)).arrayBuffer();
+            Promise.all([bytes('samples/code.safetensors'), bytes('samples/code.txt')]).then(([model, text]) => {
+              const opening = new Promise((resolve) => { Worker.prototype.postMessage = function (message, ...more) {
+                post.call(this, message, ...more);
+                if (message.method === 'open') resolve();
+                if (message.method === 'close') window.modelClosed = true } });
+              window.fetch = async (name) => { if (!String(name).includes('code.')) return real(name);
+                await opening; return new Response(String(name).includes('.txt') ? text : model) };
+              document.getElementById('tab-cells').click();
+              const drop = new Event('drop', {bubbles: true, cancelable: true});
+              drop.dataTransfer = {files: [new File([model], 'mine.safetensors')]};
+              document.body.dispatchEvent(drop); done() })""")
+        self.check(page.wait(lambda: page.run("return window.modelClosed === true")) and page.text("cells-name").startswith("mine.safetensors"),
+                   f"nor is one in the tab of units: {page.text('cells-name')}")
 
     def crashes(self):
         """A Worker that dies is replaced; one that can never start is given up."""

@@ -28,11 +28,11 @@ export function startCells({ connect, load }) {
     problem(get("cells-problem"), (refused = null));
     try {
       const contents = await read(), opened = await start().call("open", { bytes: contents, name: newName });
-      if (mine < shown) return void (await client.call("close", { model: opened.model }));
       await client.call("unit", { model: opened.model, text: " ", layer: 1, unit: 1, signal: "hidden" }).catch((error) => { // none: the one before stays
         client.call("close", { model: opened.model }).catch(() => {});
         throw error;
       });
+      if (mine < shown) return void (await client.call("close", { model: opened.model }));
       if (model) client.call("close", { model }).catch(() => {});
       [shown, bytes, name, model, found] = [mine, contents, newName, opened.model, null];
       const { settings } = opened.info;

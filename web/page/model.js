@@ -195,10 +195,11 @@ export function startModel({ connect, load, select, openSheet }) {
     return box;
   }
 
-  async function showSteps(line, output) {
+  /** Of the output that is shown, token by token: its text would be cut into other tokens where it has an unknown one. */
+  async function showSteps(line) {
     const { type, model } = opened;
     if (type !== "caption") {
-      const found = await client.call("alternatives", { model, line, target: type === "seq2seq" ? output.text : undefined, count: 5 });
+      const found = await client.call("alternatives", { model, line, count: 5, ...decoding() });
       steps = found.steps.map((step) => ({ token: step.token, source: step.source, rows: step.alternatives.map((entry) => [entry.token, entry.probability]) }));
     } else steps = [];
     at = Math.min(at, Math.max(0, steps.length - 1));
@@ -315,7 +316,7 @@ export function startModel({ connect, load, select, openSheet }) {
 
   async function showLine(line) {
     const output = await showOutput(line);
-    await showSteps(line, output);
+    await showSteps(line);
     await showMap(line, output);
     await showTree(line);
     await compareHeads(line, output);

@@ -182,6 +182,9 @@ static exit_code check_input(const model_verb *with, att_model_type type, const 
         return report_usage(with->verb, "--beam, --sample and --no-repeat-ngram need --beam-tree "
                                         "for a language model: it reads INPUT and generates "
                                         "nothing");
+    if (type == ATT_MODEL_LM && set->decoding.ensemble && !show_steps(set))
+        return report_usage(with->verb, "--ensemble needs --alternatives or --beam-tree for a "
+                                        "language model: an attention map is of one model");
     if (set->json && type == ATT_MODEL_CAPTION && !show_inspects_rnn(set) && !show_steps(set))
         return report_usage(with->verb, "--json does not apply to a caption model; use attend run");
     if (input || (type == ATT_MODEL_CAPTION && !show_inspects_rnn(with->settings)))

@@ -11,8 +11,8 @@ endif()
 if(ATTEND_MINIMAL) # nothing in these depends on a library
   list(FILTER cases EXCLUDE REGEX "(bench|checksum|gradcheck|grade|header_limits|overflow|selftest_scalar|terminal)\\.case")
 endif()
-if(ATTEND_SANITIZE) # the same code as selftest.case, at a fifth of its speed
-  list(FILTER cases EXCLUDE REGEX selftest_scalar)
+if(ATTEND_SANITIZE) # test_selftest runs the same code
+  list(FILTER cases EXCLUDE REGEX selftest)
 endif()
 foreach(file ${cases})
   get_filename_component(name ${file} NAME_WE)

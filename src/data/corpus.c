@@ -363,14 +363,15 @@ static att_status refuse_one_sentence(const corpus_reader *in, const att_example
                     (long long)tokens);
 }
 
-/* The two sides of an example; tags are encoded with the source (text/vocab.h). */
+/* The two sides of an example; tags are encoded with the source (text/vocab.h). Tags beside nothing
+ * are left out: the source is empty. */
 static att_status get_sides(corpus_reader *in, const att_example_reader *examples,
                             att_line_view sides[SIDES])
 {
     const att_line_view *tags = &examples->sides[ATT_COLUMN_TAGS];
     sides[SOURCE] = examples->sides[ATT_COLUMN_SOURCE];
     sides[TARGET] = examples->sides[ATT_COLUMN_TARGET];
-    if (!examples->has_tags || tags->length == 0)
+    if (!examples->has_tags || tags->length == 0 || sides[SOURCE].length == 0)
         return ATT_OK;
     att_string *both = &in->tagged_source;
     both->length = 0;

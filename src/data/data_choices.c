@@ -105,12 +105,13 @@ static bool is_made_of_words(const side_profile *profile)
            profile->tokens[SPACED] >= MIN_REPEATS * (int64_t)profile->types[SPACED].count;
 }
 
-/* Several words a line, but most of them rare: sentences of a small corpus. Whether words, subwords
- * or characters suit them better depends on more than can be seen here. */
+/* Several words a line, but most of them rare, or too few lines to tell: sentences of a small
+ * corpus. Whether words, subwords or characters suit them better depends on more than can be seen
+ * here. */
 static bool looks_like_sentences(const side_profile *profile)
 {
-    return profile->lines >= MIN_LINES && !is_made_of_words(profile) &&
-           profile->tokens[SPACED] >= 3 * profile->lines;
+    return profile->tokens[SPACED] >= 3 * profile->lines && profile->lines > 0 &&
+           (profile->lines < MIN_LINES || !is_made_of_words(profile));
 }
 
 /* Clusters of letters and marks are many more than letters and marks, as in Devanagari. */

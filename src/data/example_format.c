@@ -75,13 +75,8 @@ static bool is_json(const att_line_view *line)
 
 static bool is_scan(const att_line_view *line)
 {
-    static const char in[] = "IN: ", out[] = " OUT: ";
-    if (line->length < sizeof in || memcmp(line->text, in, sizeof in - 1) != 0)
-        return false;
-    for (size_t i = 0; i + sizeof out - 1 <= line->length; i++)
-        if (memcmp(line->text + i, out, sizeof out - 1) == 0)
-            return true;
-    return false;
+    static const char in[] = "IN: ";
+    return line->length >= sizeof in && memcmp(line->text, in, sizeof in - 1) == 0;
 }
 
 /* Whether a text looks like V;PST or Case=Nom|Number=Sing: no white space, and lowercase letters
@@ -94,33 +89,37 @@ static bool looks_like_tags(const char *text, size_t length)
             return false;
         lower |= text[i] >= 'a' && text[i] <= 'z';
     }
-    return length > 0 && (!lower || memchr(text, '=', length));
+    return !lower || memchr(text, '=', length);
 }
 
-static bool is_sigmorphon_line(const att_line_view *line)
+/* The third of three columns. */
+static att_line_view third_column(const att_line_view *line)
 {
-    if (count_tabs(line) != 2)
-        return false;
     const char *first = memchr(line->text, '\t', line->length), *end = line->text + line->length;
     const char *second = memchr(first + 1, '\t', (size_t)(end - first - 1));
-    return looks_like_tags(second + 1, (size_t)(end - second - 1));
+    return (att_line_view){ second + 1, (size_t)(end - second - 1), line->number };
 }
 
-/* The first lines, so that columns of three languages are not taken for it. */
+/* Most of the first lines have tags, and none has other text in their place, so that columns of
+ * three languages are not taken for it. Reading names the lines with too few columns. */
 static bool is_sigmorphon(const struct att_text_file *file)
 {
     enum { LINES = 20 };
     att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
     att_line_view line;
-    int64_t seen = 0;
+    int64_t seen = 0, tagged = 0;
     while (seen < LINES && att_line_reader_next(&lines, &line)) {
         if (trim(line).length == 0)
             continue;
-        if (!is_sigmorphon_line(&line))
-            return false;
         seen++;
+        if (count_tabs(&line) != 2)
+            continue;
+        att_line_view tags = third_column(&line);
+        if (tags.length > 0 && !looks_like_tags(tags.text, tags.length))
+            return false;
+        tagged += tags.length > 0;
     }
-    return seen > 0;
+    return 2 * tagged > seen;
 }
 
 static bool has_ending(const char *name, const char *ending)

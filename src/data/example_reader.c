@@ -42,12 +42,18 @@ static att_status split_pair(att_example_reader *in, const att_line_view *line, 
         [ATT_EXAMPLES_TAGGED] = "tokens<TAB>labels",
         [ATT_EXAMPLES_CAPTIONS] = "image<TAB>caption",
     };
+    static const char *const more[] = {
+        [ATT_EXAMPLES_PAIRS] = "more than one tab; columns 1,2 takes two of the columns, format "
+                               "sigmorphon the third as tags",
+        [ATT_EXAMPLES_SENTENCES] = "more than one tab; columns 1,2 takes two of the columns",
+        [ATT_EXAMPLES_TAGGED] = "more than one tab; columns 1,2 takes two of the columns",
+        [ATT_EXAMPLES_CAPTIONS] = "more than one tab",
+    };
     int64_t tabs = 0;
     for (size_t i = 0; i < line->length; i++)
         tabs += line->text[i] == '\t';
     if (tabs != 1 && !is_blank(line))
-        return fail_line(in, line, expected[in->kind], tabs == 0 ? "no tab" : "more than one tab",
-                         err);
+        return fail_line(in, line, expected[in->kind], tabs == 0 ? "no tab" : more[in->kind], err);
     const char *tab = memchr(line->text, '\t', line->length);
     size_t length = tab ? (size_t)(tab - line->text) : line->length;
     size_t rest = tab ? length + 1 : length;

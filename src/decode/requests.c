@@ -58,7 +58,8 @@ att_status att_input_limit_check(const att_input_limit *limit, int64_t tokens, a
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %lld tokens, found %lld%s",
                     (long long)limit->max_length, (long long)tokens,
-                    limit->is_default ? "; a larger max-input-length allows more" : "");
+                    limit->is_default ? "; max-input-length of run, eval and score allows more"
+                                      : "");
 }
 
 /* ---- tokenizing */

@@ -112,7 +112,7 @@ static att_status check_source(const att_session *session, const int32_t *ids, i
 {
     int32_t vocabulary = att_vocab_size(session->model->source_vocab);
     if (length < 1)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "expected at least 1 source token, found none");
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
     if (session->max_source_length > 0 && length > session->max_source_length)
         return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %lld source tokens, found %lld",
                         (long long)session->max_source_length, (long long)length);

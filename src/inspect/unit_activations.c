@@ -60,7 +60,7 @@ static att_status record_unit(att_unit_activations *out, const att_model *model,
     ATT_TRY(find_unit(&recorder.unit, stack, unit, err));
     ATT_TRY(att_states_resolve_signal(&signal, stack, err));
     if (count == 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the text has no tokens");
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
     recorder.values = out->values =
         att_arena_alloc(&out->arena, (size_t)count, sizeof *out->values);
     if (!recorder.values)

@@ -487,7 +487,7 @@ att_status att_model_require_float(const att_model *model, const char *name, con
     if (!model->params.int8)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, name,
-                    "is an int8 model, but %s needs float weights: use the model that it was "
+                    "%sis an int8 model, but %s needs float weights: use the model that it was "
                     "quantized from",
-                    what);
+                    name ? "" : "this ", what);
 }

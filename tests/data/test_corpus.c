@@ -285,7 +285,9 @@ static void a_line_without_one_tab_is_refused(void **state)
 {
     (void)state;
     REFUSED("a\tb\nno tab\n", 2, "expected source<TAB>target, found no tab");
-    REFUSED("a\tb\tc\n", 1, "expected source<TAB>target, found more than one tab");
+    REFUSED("a\tb\tc\n", 1,
+            "expected source<TAB>target, found more than one tab; columns 1,2 takes two of the "
+            "columns, format sigmorphon the third as tags");
 }
 
 static void bad_utf8_is_refused_with_its_offset(void **state)

@@ -62,6 +62,9 @@ static void assert_examples(att_example_kind kind, att_data_format format, const
 }
 
 #define PAIRS(text, wanted) assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_AUTO, NULL, text, wanted)
+#define TOO_MANY                                                                                   \
+    "1: expected source<TAB>target, found more than one tab; columns 1,2 takes two of the "        \
+    "columns, format sigmorphon the third as tags"
 #define SENTENCES(text, wanted)                                                                    \
     assert_examples(ATT_EXAMPLES_SENTENCES, ATT_DATA_AUTO, NULL, text, wanted)
 #define TAGGED(text, wanted) assert_examples(ATT_EXAMPLES_TAGGED, ATT_DATA_AUTO, NULL, text, wanted)
@@ -74,8 +77,8 @@ static void lines_with_one_tab_are_read_as_ever(void **state)
     PAIRS("source,target\tx\n", "source,target>x@1; ");
     PAIRS("IN: a OUT: b\tx\n", "IN: a OUT: b>x@1; ");
     PAIRS("a\n", "1: expected source<TAB>target, found no tab");
-    PAIRS("a\tb\tc d\n", "1: expected source<TAB>target, found more than one tab");
-    PAIRS("dog\tHund\tchien\n", "1: expected source<TAB>target, found more than one tab");
+    PAIRS("a\tb\tc d\n", TOO_MANY);
+    PAIRS("dog\tHund\tchien\n", TOO_MANY);
     PAIRS("a, b\n", "1: expected source<TAB>target, found no tab");
     PAIRS("", "");
 }
@@ -85,7 +88,10 @@ static void sigmorphon_lines_have_a_column_of_tags(void **state)
     (void)state;
     PAIRS("go\twent\tV;PST\ngo\tgoes\tV;3;SG;PRS\n", "go>went|V;PST@1; go>goes|V;3;SG;PRS@2; ");
     PAIRS("a\tb\tCase=Nom|Number=Sing\n\n", "a>b|Case=Nom|Number=Sing@1; >|@2; ");
-    PAIRS("a\tb\tV\nc\td\n", "1: expected source<TAB>target, found more than one tab");
+    PAIRS("a\tb\tV\nc\td\n", TOO_MANY);
+    PAIRS("a\tb\t\nc\td\tV\ne\tf\tN\n", "a>b|@1; c>d|V@2; e>f|N@3; ");
+    PAIRS("a\tb\tV\nc\td\tN\ne\tf\n",
+          "a>b|V@1; c>d|N@2; 3: expected source<TAB>target<TAB>tags, found 2 columns");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_SIGMORPHON, NULL, "a\tb\tV\nc\td\t\ne\tf\n",
                     "a>b|V@1; c>d|@2; 3: expected source<TAB>target<TAB>tags, found 2 columns");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_AUTO, "1,3,2", "a\tV\tb\n", "a>b|V@1; ");
@@ -113,6 +119,7 @@ static void lines_of_in_and_out_are_split(void **state)
     PAIRS("IN: jump twice OUT: JUMP JUMP\n\nIN:  OUT: A\n",
           " jump twice> JUMP JUMP@1; >@2;  > A@3; ");
     PAIRS("IN: a OUT: b\nIN: c\n", " a> b@1; 2: expected IN: source OUT: target, found no OUT:");
+    PAIRS("IN: a\nIN: b OUT: c\n", "1: expected IN: source OUT: target, found no OUT:");
     PAIRS("IN: a OUT: b\nx\n", " a> b@1; 2: expected IN: source OUT: target, found no IN:");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_SCAN, NULL, "IN: OUT: x\n", "> x@1; ");
 }

@@ -60,8 +60,7 @@ static void alternatives_are_the_most_probable_tokens_of_each_step(void **state)
                    "expected 1 to 100 alternatives, found -1");
     assert_refused(s.model, line, (att_alternatives_options){ .count = 101 },
                    "expected 1 to 100 alternatives, found 101");
-    assert_refused(s.model, "", (att_alternatives_options){ 0 },
-                   "expected at least 1 source token, found none");
+    assert_refused(s.model, "", (att_alternatives_options){ 0 }, "the input has no tokens");
     scene_free(&s);
 }
 

@@ -56,7 +56,7 @@ static void missing_layers_units_and_signals_are_refused(void **state)
         { { 2, 1 }, ATT_SIGNAL_DEFAULT, "a", "there is no layer 2: the model has 1" },
         { { 0, 1 }, ATT_SIGNAL_DEFAULT, "a", "there is no layer 0: the model has 1" },
         { { 1, 4 }, ATT_SIGNAL_DEFAULT, "a", "there is no unit 4: a layer has 3" },
-        { { 1, 1 }, ATT_SIGNAL_DEFAULT, "", "the text has no tokens" },
+        { { 1, 1 }, ATT_SIGNAL_DEFAULT, "", "the input has no tokens" },
         { { 1, 1 }, ATT_SIGNAL_DEFAULT, "a\xff", "byte 2 of the line, 0xFF, is not UTF-8" },
         { { 1, 1 }, ATT_SIGNAL_CELL, "a", "the RNN has no cell state: only an LSTM has one" },
     };

@@ -72,7 +72,7 @@ exit_code quantize_run(const struct verb *verb, int count, char **args)
     if (!options_parse(&code, verb, count, args, &set, &operands))
         return code;
     if (operands != 1)
-        return report_usage(verb, "expects a model");
+        return report_usage(verb, "expects one model");
     if (!set.output)
         return report_usage(verb, "expects --output FILE");
     att_status status = quantize(&set, args[0], &err);

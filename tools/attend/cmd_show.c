@@ -9,8 +9,10 @@ const char show_details[] =
     "column per source token. --target draws it for a given output (teacher forcing). For a "
     "Transformer, --part encoder and --part decoder draw self-attention, by --layer and --head.\n"
     "\n"
-    "For a Transformer language model, draws the self-attention of the text INPUT ('-' is standard "
-    "input): each row is a token and the tokens that it attends to.\n"
+    "A text INPUT of '-' is read from standard input.\n"
+    "\n"
+    "For a Transformer language model, draws the self-attention of the text INPUT: each row is a "
+    "token and the tokens that it attends to.\n"
     "\n"
     "For a classifier with attention pooling, highlights the words of INPUT by their attention "
     "weights; for a Transformer with a stop token, by the attention of that token. For a tagger, "
@@ -27,7 +29,7 @@ const char show_details[] =
     "--image-index of the features, or with --image-encoder the image file INPUT. Without an "
     "encoder, INPUT is only the background, and optional.\n"
     "\n"
-    "For an RNN of any type, --cell LAYER:UNIT lets it read INPUT ('-' is standard input) and "
+    "For an RNN of any type, --cell LAYER:UNIT lets it read INPUT and "
     "colors each token by the activation of one unit. For an RNN language model, --gradients plots "
     "how far the gradient flows back: the norm of the gradient of the last token's loss at the "
     "hidden state after each earlier token.\n";
@@ -176,6 +178,8 @@ static bool show_steps(const show_settings *set)
 static exit_code check_input(const model_verb *with, att_model_type type, const char *input)
 {
     const show_settings *set = with->settings;
+    if (set->beam_tree && set->decoding.beam < 2)
+        return report_usage(with->verb, "--beam-tree needs --beam of at least 2");
     if (type == ATT_MODEL_CAPTION && (set->part > SHOW_CROSS))
         return report_usage(with->verb, "--part does not apply to a caption model");
     if (type == ATT_MODEL_LM && !set->beam_tree && generates(&set->decoding))
@@ -219,8 +223,6 @@ static const char *conflict(const show_settings *set)
         return "--alternatives excludes --beam-tree and the options of attention";
     if (set->alternatives && drawing_files_any(&asked))
         return "--alternatives is text, --json or --html";
-    if (set->beam_tree && set->decoding.beam < 2)
-        return "--beam-tree needs --beam of at least 2";
     if (set->beam_tree && (set->html || set->target || set->overview || set->arcs || set->heads ||
                            set->head || set->layer || set->part != SHOW_PART_DEFAULT))
         return "--beam-tree excludes --html, --target and the options of attention";

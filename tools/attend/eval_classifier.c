@@ -20,8 +20,11 @@ static void print_summary(const att_classifier_eval *scores)
         printf(" (%.2f to %.2f)", 100 * scores->accuracy_interval.low,
                100 * scores->accuracy_interval.high);
     printf("\n%-20s %.2f %%\n", "macro F1", 100 * scores->macro_f1);
-    printf("%-20s %.4f", "loss", scores->loss);
-    if (!isnan(scores->uncalibrated_loss))
+    if (isnan(scores->loss)) /* no sentence has a label of the model */
+        printf("%-20s -", "loss");
+    else
+        printf("%-20s %.4f", "loss", scores->loss);
+    if (!isnan(scores->loss) && !isnan(scores->uncalibrated_loss))
         printf(" (%.4f uncalibrated, as in training)", scores->uncalibrated_loss);
     putchar('\n');
     printf("%-20s %.2f %%\n", "calibration error", 100 * scores->calibration_error);

@@ -27,7 +27,10 @@ static void print_summary(const att_tagger_eval *scores)
     }
     print_rate("token accuracy", scores->token_accuracy, scores->token_accuracy_interval);
     print_rate("sentence accuracy", scores->sentence_accuracy, scores->sentence_accuracy_interval);
-    printf("%-20s %.4f\n", "loss", scores->loss);
+    if (isnan(scores->loss)) /* no sentence has only labels of the model */
+        printf("%-20s -\n", "loss");
+    else
+        printf("%-20s %.4f\n", "loss", scores->loss);
 }
 
 /* Types come last in a row: their width in the terminal is unknown. */

@@ -85,6 +85,8 @@ model_function show_unit, show_gradients;
 
 /* The operand, or standard input for "-". */
 att_status show_read_input(att_string *out, const char *input, att_error *err);
+/* Sets *line to the input, or to the one line of standard input where it is '-'. */
+att_status show_read_line(const char **line, att_string *read, const char *input, att_error *err);
 
 /* Writes the SVG as the image files that were asked for, then the other files, then the text unless
  * --quiet. `name` describes the figure on standard error. */

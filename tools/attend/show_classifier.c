@@ -199,10 +199,9 @@ static att_status show_prediction(const att_prediction *prediction, const att_mo
     return status == ATT_OK ? print_json(prediction, model, err) : status;
 }
 
-att_status show_classifier(const void *settings, const decoding *models, const char *input,
-                           att_error *err)
+static att_status show_line(const show_settings *set, const decoding *models, const char *input,
+                            att_error *err)
 {
-    const show_settings *set = settings;
     const att_classify_options options = { .size = sizeof(att_classify_options),
                                            .attention = true,
                                            .ensemble = models->options.ensemble,
@@ -214,5 +213,17 @@ att_status show_classifier(const void *settings, const decoding *models, const c
         status =
             show_prediction(att_predictions_get(predictions, 0), models->model, input, set, err);
     att_predictions_free(predictions);
+    return status;
+}
+
+att_status show_classifier(const void *settings, const decoding *models, const char *input,
+                           att_error *err)
+{
+    att_string read = { 0 };
+    const char *line;
+    att_status status = show_read_line(&line, &read, input, err);
+    if (status == ATT_OK)
+        status = show_line(settings, models, line, err);
+    att_string_free(&read);
     return status;
 }

@@ -22,10 +22,9 @@ static att_status show_self(const att_model *model, const char *input, const att
     return show_self_attention(model, &line, output->text, set, err);
 }
 
-att_status show_seq2seq(const void *settings, const decoding *models, const char *input,
-                        att_error *err)
+static att_status show_line(const show_settings *set, const decoding *models, const char *input,
+                            att_error *err)
 {
-    const show_settings *set = settings;
     bool cross = !set->overview && (set->part == SHOW_CROSS || set->part == SHOW_PART_DEFAULT);
     att_outputs *outputs = NULL;
     const att_generate_options options = { .size = sizeof(att_generate_options),
@@ -44,5 +43,17 @@ att_status show_seq2seq(const void *settings, const decoding *models, const char
         status = cross ? show_cross(output, set, err)
                        : show_self(models->model, input, output, set, err);
     att_outputs_free(outputs);
+    return status;
+}
+
+att_status show_seq2seq(const void *settings, const decoding *models, const char *input,
+                        att_error *err)
+{
+    att_string read = { 0 };
+    const char *line;
+    att_status status = show_read_line(&line, &read, input, err);
+    if (status == ATT_OK)
+        status = show_line(settings, models, line, err);
+    att_string_free(&read);
     return status;
 }

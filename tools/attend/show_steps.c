@@ -48,7 +48,7 @@ static att_status read_input(step_input *out, const show_settings *set, const at
     if (type == ATT_MODEL_CAPTION)
         return show_select_image(&out->image, set, model, input, err);
     if (type != ATT_MODEL_LM)
-        return ATT_OK;
+        return show_read_line(&out->line, &out->text, input, err);
     att_status status = show_read_input(&out->text, input, err);
     out->line = out->text.data ? out->text.data : "";
     if (status == ATT_OK && strlen(out->line) < out->text.length)

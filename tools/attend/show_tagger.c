@@ -89,10 +89,9 @@ static att_status show_tagging(const att_tagging *tagging, const show_settings *
     return status;
 }
 
-att_status show_tagger(const void *settings, const decoding *models, const char *input,
-                       att_error *err)
+static att_status show_line(const show_settings *set, const decoding *models, const char *input,
+                            att_error *err)
 {
-    const show_settings *set = settings;
     if (show_asks_for_map(set) || set->head > 0) {
         const att_head_selection line = { .block = show_block(set, ATT_BLOCK_ENCODER),
                                           .input = input };
@@ -107,5 +106,17 @@ att_status show_tagger(const void *settings, const decoding *models, const char 
     if (status == ATT_OK)
         status = show_tagging(att_taggings_get(taggings, 0), set, err);
     att_taggings_free(taggings);
+    return status;
+}
+
+att_status show_tagger(const void *settings, const decoding *models, const char *input,
+                       att_error *err)
+{
+    att_string read = { 0 };
+    const char *line;
+    att_status status = show_read_line(&line, &read, input, err);
+    if (status == ATT_OK)
+        status = show_line(settings, models, line, err);
+    att_string_free(&read);
     return status;
 }

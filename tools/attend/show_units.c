@@ -37,6 +37,24 @@ att_status show_read_input(att_string *out, const char *input, att_error *err)
     return att_string_append(out, input, strlen(input)) == ATT_OK ? ATT_OK : error_memory(err);
 }
 
+att_status show_read_line(const char **line, att_string *read, const char *input, att_error *err)
+{
+    *line = input;
+    if (strcmp(input, "-") != 0)
+        return ATT_OK;
+    att_status status = lines_read_all(read, "-", err);
+    if (status != ATT_OK)
+        return status;
+    while (read->length > 0 && strchr("\r\n", read->data[read->length - 1]))
+        read->data[--read->length] = '\0';
+    *line = read->data ? read->data : "";
+    if (strlen(*line) < read->length)
+        return error_set(err, ATT_BAD_INPUT, "<stdin>", "expected text, found a zero byte");
+    if (strchr(*line, '\n'))
+        return error_set(err, ATT_BAD_INPUT, "<stdin>", "expected one line, found several");
+    return ATT_OK;
+}
+
 att_status show_write(output_list *files, const att_string *svg, const char *name,
                       const att_string *text, const show_settings *set, att_error *err)
 {

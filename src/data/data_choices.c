@@ -164,9 +164,10 @@ static att_status hint_at_words(att_data *data, const char *key, const side_prof
 {
     if (!looks_like_sentences(profile))
         return ATT_OK;
+    const char *instead = profile->lines < MIN_LINES ? "word (or space)" : "bpe (or word)";
     if (att_string_printf(
-            &data->choices, "%-12s%.1f words a line: try %s bpe (or word) instead of characters\n",
-            "hint", (double)profile->tokens[SPACED] / (double)profile->lines, key) != ATT_OK)
+            &data->choices, "%-12s%.1f words a line: try %s %s instead of characters\n", "hint",
+            (double)profile->tokens[SPACED] / (double)profile->lines, key, instead) != ATT_OK)
         return att_fail_memory(err);
     return ATT_OK;
 }

@@ -164,7 +164,9 @@ static void what_is_given_stays(void **state)
 static void few_lines_choose_nothing(void **state)
 {
     (void)state;
-    assert_chosen((data_case){ "pairs", NULL, phonemes, 99 }, "char", "char", "");
+    assert_chosen((data_case){ "pairs", NULL, phonemes, 99 }, "char", "char",
+                  "hint        4.0 words a line: try target-tokens word (or space) instead of "
+                  "characters\n");
     assert_chosen((data_case){ "pairs", NULL, phonemes, 0 }, "char", "char", "");
 }
 

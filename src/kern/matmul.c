@@ -8,8 +8,14 @@
 #include "base/minmax.h"
 #include "base/parallel.h"
 
+#include <string.h>
+
 enum {
     COLUMNS_PER_BLOCK = 2 * ATT_PANEL_COLUMNS, /* of a transposed B: with a depth of 256, 32 kB */
+    ROWS_IN_COPY = 60,       /* of a transposed A: with a depth of 256, 60 kB on the stack */
+    MIN_COPIED = 32,         /* rows and columns of C, from which on copying a transposed A pays */
+    STEPS_AHEAD = 8,         /* that a copy fetches early: their addresses are too far apart for the
+                                hardware to guess */
     ROWS_IN_BLOCK = 168,     /* with a depth of 256, A takes 172 kB of the second-level cache */
     MAX_ROWS_TRANSPOSED = 3, /* up to this many rows, B^T is transposed in registers */
     MAX_ROWS_UNPACKED = 256, /* up to this many rows, B is used in place if its layout allows */
@@ -100,6 +106,47 @@ static void run_depth(const att_matmul_call *p, att_matmul_block block, const fl
     } while (!att_progress_abandoned());
 }
 
+/* Of a transposed A, each step along the depth is a whole row of memory further: as many cache
+ * lines, and up to as many pages, as the depth. Copies the steps to where they are close together.
+ */
+static void copy_steps(float *copy, const float *a, size_t stride, size_t rows, size_t depth)
+{
+    for (size_t k = 0; k < depth; k++) {
+        const float *ahead = a + att_min_size(k + STEPS_AHEAD, depth - 1) * stride;
+        for (size_t i = 0; i < rows; i += 16)
+            __builtin_prefetch(ahead + i);
+        memcpy(copy + k * ROWS_IN_COPY, a + k * stride, rows * sizeof(float));
+    }
+}
+
+/* The same for a transposed A, of which a part of the rows is copied at a time. */
+static void run_copying(const att_matmul_call *p, att_matmul_block all, const float *a,
+                        const float *b)
+{
+    _Alignas(64) float copy[ATT_DEPTH_BLOCK * ROWS_IN_COPY];
+    size_t parts = att_ceil_div(all.rows, ROWS_IN_COPY), k = 0;
+    do {
+        size_t depth = att_min_size(ATT_DEPTH_BLOCK, p->depth - k);
+        for (size_t part = 0; part < parts; part++) {
+            size_t row = all.rows * part / parts;
+            att_matmul_block block = all;
+            block.rows = all.rows * (part + 1) / parts - row;
+            block.depth = depth;
+            block.a = copy;
+            block.a_column_stride = ROWS_IN_COPY;
+            block.b = b + k * all.b_row_stride;
+            block.c += row * all.c_row_stride;
+            block.accumulate = p->accumulate || k > 0;
+            block.is_last = k + depth == p->depth;
+            copy_steps(copy, a + k * p->a_column_stride + row, p->a_column_stride, block.rows,
+                       depth);
+            att_kernels_get()->matmul(&block);
+        }
+        k += depth;
+        att_progress_poll();
+    } while (k < p->depth && !att_progress_abandoned());
+}
+
 /* The same for a transposed B and few rows. */
 static void run_few_rows(const att_matmul_call *p, att_matmul_block block, const float *a,
                          const float *b)
@@ -163,6 +210,9 @@ static void run_job(const plan *cut, size_t job)
         run_few_rows(p, block, a, b + column * p->b_stride);
     else if (cut->b_is_transposed)
         run_transposing(p, block, a, b + column * p->b_stride);
+    else if (p->a_row_stride == 1 && p->a_column_stride > ROWS_IN_COPY &&
+             block.rows >= MIN_COPIED && block.columns >= MIN_COPIED)
+        run_copying(p, block, a, b + column / ATT_PANEL_COLUMNS * cut->b_panel_stride);
     else
         run_depth(p, block, a, b + column / ATT_PANEL_COLUMNS * cut->b_panel_stride);
 }

@@ -36,19 +36,26 @@ void att_add_arrays(float *y, const float *x, int64_t count, bool add)
     att_parallel_for(count, att_row_grain(1), add_range, &a);
 }
 
-/* A matrix product with a row of ones; strides of 0 make one number serve for all. */
+/* A matrix product with a row of ones; strides of 0 make one number serve for all. The columns that
+ * fill whole panels are summed in place: packing them would take longer than the sums. */
 bool att_sum_rows(att_tape *tape, float *sums, const float *x, int64_t rows, int64_t width)
 {
     static const float one = 1;
-    return att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
-                                                     .rows = 1,
-                                                     .columns = (size_t)width,
-                                                     .depth = (size_t)rows,
-                                                     .a = &one,
-                                                     .b = x,
-                                                     .b_stride = (size_t)width,
-                                                     .c = sums,
-                                                     .accumulate = true });
+    att_matmul_call all = { .batch = 1,
+                            .rows = 1,
+                            .columns = (size_t)width,
+                            .depth = (size_t)rows,
+                            .a = &one,
+                            .b = x,
+                            .b_stride = (size_t)width,
+                            .c = sums,
+                            .accumulate = true };
+    att_matmul_call whole = all, rest = all;
+    whole.columns = all.columns / ATT_PANEL_COLUMNS * ATT_PANEL_COLUMNS;
+    rest.columns -= whole.columns;
+    rest.b += whole.columns;
+    rest.c += whole.columns;
+    return att_tape_matmul(tape, &whole) && att_tape_matmul(tape, &rest);
 }
 
 /* ---------------------------------------------------------------- products */

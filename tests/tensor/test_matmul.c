@@ -1,9 +1,11 @@
 /* The matrix product of tensors: shapes, views, leading dimensions, and invalid arguments. */
 #include "attend.h"
+#include "base/cpu.h"
 #include "base/minmax.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -36,6 +38,53 @@ static void transposed_views_mean_the_same(void **state)
     assert_int_equal(att_tensor_transpose(&b, &b, 0, 1, NULL), ATT_OK);
     assert_int_equal(att_matmul(&c, &a, &b, NULL, NULL), ATT_OK);
     assert_memory_equal(out, ab, sizeof ab);
+}
+
+/* C += A B with A given as it is or transposed in memory, with gaps between its rows. */
+static void multiply_into(float *c, const float *block, bool transposed, const int64_t *size,
+                          const att_tensor *b)
+{
+    int64_t rows = size[0], depth = size[1], columns = size[2], gap = 3;
+    att_tensor a = att_tensor_view(block, ATT_F32, 2, (int64_t[]){ rows, depth });
+    att_tensor out = att_tensor_view(c, ATT_F32, 2, (int64_t[]){ rows, columns });
+    a.stride[0] = transposed ? 1 : depth + gap;
+    a.stride[1] = transposed ? rows + gap : 1;
+    att_matmul_options add = ATT_INIT(att_matmul_options);
+    add.add = true;
+    assert_int_equal(att_matmul(&out, &a, b, &add, NULL), ATT_OK);
+}
+
+/* Many rows of a transposed A are copied in parts; few are used in place. */
+static void a_transposed_a_has_the_same_bits(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = { { 31, 300, 40 },  { 32, 255, 32 }, { 60, 256, 33 },
+                                        { 61, 257, 47 },  { 121, 1, 64 },  { 169, 600, 31 },
+                                        { 168, 513, 80 }, { 337, 40, 128 } };
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+        int64_t rows = sizes[n][0], depth = sizes[n][1], columns = sizes[n][2];
+        size_t a_count = (size_t)((rows + 3) * (depth + 3)), c_count = (size_t)(rows * columns);
+        float *a = calloc(a_count, sizeof *a), *turned = calloc(a_count, sizeof *a);
+        float *b = calloc((size_t)(depth * columns), sizeof *b);
+        float *c = calloc(c_count, sizeof *c), *found = calloc(c_count, sizeof *c);
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t k = 0; k < depth; k++)
+                a[i * (depth + 3) + k] = turned[k * (rows + 3) + i] =
+                    (float)((i * 31 + k * 17) % 101) / 7 - 6;
+        for (int64_t i = 0; i < depth * columns; i++)
+            b[i] = (float)(i % 97) / 11 - 4;
+        att_tensor weights = VIEW(b, depth, columns);
+        ATT_FOR_EACH_CPU (cpu) {
+            assert_true(att_cpu_set((att_cpu)cpu));
+            att_threads_set(1 + cpu % 3);
+            multiply_into(c, a, false, sizes[n], &weights);
+            multiply_into(found, turned, true, sizes[n], &weights);
+            assert_memory_equal(found, c, c_count * sizeof *c);
+        }
+        free(a), free(turned), free(b), free(c), free(found);
+    }
+    att_cpu_set(att_cpu_best());
+    att_threads_set(1);
 }
 
 static void packed_weights_outlive_what_they_were_packed_from(void **state)
@@ -166,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_product_by_hand),
         cmocka_unit_test(transposed_views_mean_the_same),
+        cmocka_unit_test(a_transposed_a_has_the_same_bits),
         cmocka_unit_test(packed_weights_outlive_what_they_were_packed_from),
         cmocka_unit_test(bias_activation_and_adding),
         cmocka_unit_test(leading_dimensions_are_repeated),

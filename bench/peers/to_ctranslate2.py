@@ -18,6 +18,11 @@ import numpy as np
 from ctranslate2.specs import TransformerSpec, common_spec
 
 
+def refuse(message):
+    print(f"to_ctranslate2: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
 def load(path):
     """The tensors by name, and the metadata."""
     with open(path, "rb") as file:
@@ -27,6 +32,9 @@ def load(path):
     meta = header.pop("__metadata__")
     tensors = {}
     for name, entry in header.items():
+        if entry["dtype"] != "F32":
+            refuse(f"{path}: {name} has elements of type {entry['dtype']}, expected F32; convert the model before "
+                   "`attend quantize`, with --quantization int8 for int8 weights")
         begin, end = entry["data_offsets"]
         # A copy: quantization changes weights in place, and the bytes of the file are read-only.
         tensors[name] = np.frombuffer(body[begin:end], "<f4").reshape(entry["shape"]).copy()
@@ -71,9 +79,9 @@ def check(settings):
                 "positions-join": "add"}
     for key, value in expected.items():
         if settings[key] != value:
-            sys.exit(f"to_ctranslate2: {key} is {settings[key]}, expected {value}")
+            refuse(f"{key} is {settings[key]}, expected {value}")
     if settings["activation"] == "swiglu" or settings["kv-heads"] != settings["heads"]:
-        sys.exit("to_ctranslate2: SwiGLU and grouped-query attention cannot be converted")
+        refuse("SwiGLU and grouped-query attention cannot be converted")
 
 
 class Writer:

@@ -112,8 +112,9 @@ static att_status read_header(att_ct2_file *file, att_byte_reader *bytes, uint32
                         "is not a CTranslate2 model.bin: it does not start with a version");
     if (file->version != VERSION)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "is a CTranslate2 model of version %u, expected version %d", file->version,
-                        VERSION);
+                        "is a CTranslate2 model of binary version %u, expected version %d, whose "
+                        "vocabularies are text files of one token per line",
+                        file->version, VERSION);
     ATT_TRY(read_name(bytes, &file->kind, "the model type", err));
     ATT_TRY(att_byte_reader_uint(bytes, &file->revision, 4, "the revision", err));
     ATT_TRY(att_byte_reader_uint(bytes, count, 4, "the number of variables", err));

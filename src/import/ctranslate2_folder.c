@@ -7,6 +7,7 @@
 #include "base/string.h"
 #include "import/import.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +35,20 @@ static att_status sibling_path(att_string *out, const char *path, const char *fi
     return ok ? ATT_OK : att_fail_memory(err);
 }
 
+/* Later versions of CTranslate2 write vocabularies as JSON: refuses such a file by name. */
+static att_status refuse_json(const char *path, const char *name, att_error *err)
+{
+    att_string json = { 0 };
+    char file[64];
+    snprintf(file, sizeof file, "%s.json", name);
+    att_status status = sibling_path(&json, path, file, err);
+    if (status == ATT_OK && access(json.data, F_OK) == 0)
+        status = att_fail(err, ATT_BAD_INPUT, json.data,
+                          "is a vocabulary in JSON; expected %s.txt with one token per line", name);
+    att_string_free(&json);
+    return status;
+}
+
 /* The shared vocabulary if there is one; else one for each side. */
 static att_status find_vocabularies(folder *f, const char *path, att_error *err)
 {
@@ -42,28 +57,37 @@ static att_status find_vocabularies(folder *f, const char *path, att_error *err)
         return sibling_path(&f->target_path, path, "shared_vocabulary.txt", err);
     f->source_path.length = 0;
     ATT_TRY(sibling_path(&f->source_path, path, "source_vocabulary.txt", err));
-    return sibling_path(&f->target_path, path, "target_vocabulary.txt", err);
+    ATT_TRY(sibling_path(&f->target_path, path, "target_vocabulary.txt", err));
+    if (access(f->source_path.data, F_OK) == 0)
+        return ATT_OK;
+    ATT_TRY(refuse_json(path, "shared_vocabulary", err));
+    return refuse_json(path, "source_vocabulary", err);
 }
 
-static att_status read_folder(folder *f, const char *path, att_error *err)
+static att_status read_vocabularies(folder *f, const char *path, att_error *err)
 {
-    ATT_TRY(att_file_read(&f->model, path, SIZE_MAX, err));
     ATT_TRY(find_vocabularies(f, path, err));
     ATT_TRY(att_file_read(&f->source, f->source_path.data, MAX_VOCABULARY_SIZE, err));
     return att_file_read(&f->target, f->target_path.data, MAX_VOCABULARY_SIZE, err);
 }
 
-static att_status convert(att_bundle **out, const folder *f, const char *path,
-                          att_tokenizer_kind tokens, bool widens_int8, att_error *err)
+/* The model comes first: where its version is not supported, nor is the format of the vocabularies,
+ * and the version says why. */
+static att_status convert(att_bundle **out, folder *f, const char *path, att_tokenizer_kind tokens,
+                          bool widens_int8, att_error *err)
 {
     att_ct2_file file;
-    const att_ct2_vocabularies vocabularies = {
-        { f->source_path.data, f->source.data, f->source.length },
-        { f->target_path.data, f->target.data, f->target.length }
-    };
+    ATT_TRY(att_file_read(&f->model, path, SIZE_MAX, err));
     ATT_TRY(att_ct2_read(&file, f->model.data, f->model.length, path, err));
     file.widens_int8 = widens_int8;
-    att_status status = att_ct2_convert(out, &file, &vocabularies, tokens, err);
+    att_status status = read_vocabularies(f, path, err);
+    if (status == ATT_OK) {
+        const att_ct2_vocabularies vocabularies = {
+            { f->source_path.data, f->source.data, f->source.length },
+            { f->target_path.data, f->target.data, f->target.length }
+        };
+        status = att_ct2_convert(out, &file, &vocabularies, tokens, err);
+    }
     att_ct2_free(&file);
     return status == ATT_OK ? att_imported_model_check(out, path, err) : status;
 }
@@ -90,9 +114,8 @@ att_status att_import_ctranslate2(att_bundle **out, const char *path,
     if (options->tokens && !find_tokenizer(&tokens, options->tokens))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "tokens is '%s', expected space, char or codepoint", options->tokens);
-    att_status status = read_folder(&f, path, err);
-    if (status == ATT_OK)
-        status = convert(out, &f, path, tokens, options->precision == ATT_PRECISION_FLOAT32, err);
+    att_status status =
+        convert(out, &f, path, tokens, options->precision == ATT_PRECISION_FLOAT32, err);
     folder_free(&f);
     return status;
 }

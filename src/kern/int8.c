@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "kern/int8/kernels.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -61,22 +62,28 @@ const att_int8_kernels *const att_int8_versions[] = {
 };
 const int att_int8_version_count = (int)ATT_COUNT(att_int8_versions);
 
-static bool runs_on(const att_int8_kernels *version, att_cpu set)
+bool att_int8_version_runs(const att_int8_kernels *version, att_cpu set)
 {
     return set >= version->least_set &&
            (att_cpu_features() & version->features) == version->features;
 }
 
-bool att_int8_version_runs(const att_int8_kernels *version)
+static _Atomic(const att_int8_kernels *) demanded;
+
+void att_int8_kernels_use(const att_int8_kernels *version)
 {
-    return runs_on(version, att_cpu_best());
+    atomic_store_explicit(&demanded, version, memory_order_relaxed);
 }
 
-const att_int8_kernels *att_int8_kernels_get(void)
+const att_int8_kernels *att_int8_kernels_get(size_t rows)
 {
+    const att_int8_kernels *only = atomic_load_explicit(&demanded, memory_order_relaxed);
+    if (only)
+        return only;
     att_cpu set = att_cpu_get();
     int version = set == ATT_CPU_SCALAR ? 0 : att_int8_version_count - 1;
-    while (version > 0 && !runs_on(att_int8_versions[version], set))
+    while (version > 0 && (rows < att_int8_versions[version]->least_rows ||
+                           !att_int8_version_runs(att_int8_versions[version], set)))
         version--;
     return att_int8_versions[version];
 }
@@ -145,7 +152,7 @@ void att_int8_matrix_pack(const att_int8_matrix *to, const int8_t *b, size_t str
 void att_int8_matrix_quantize(const att_int8_matrix *to, const float *b, size_t stride,
                               bool transposed, float *column)
 {
-    const att_int8_kernels *kernels = att_int8_kernels_get();
+    const att_int8_kernels *kernels = att_int8_kernels_get(to->columns);
     for (size_t j = 0; j < to->columns; j++) {
         for (size_t k = 0; k < to->depth; k++)
             column[k] = transposed ? b[j * stride + k] : b[k * stride + j];
@@ -205,7 +212,7 @@ att_int8_rows att_int8_rows_place(void *block, size_t rows, size_t depth)
 void att_int8_rows_quantize(const att_int8_rows *to, const float *a, size_t stride, size_t depth,
                             size_t first, size_t past)
 {
-    const att_int8_kernels *kernels = att_int8_kernels_get();
+    const att_int8_kernels *kernels = att_int8_kernels_get(past - first);
     for (size_t i = first; i < past; i++) {
         int8_t *row = to->values + i * to->row_size;
         to->scales[i] = kernels->quantize(row, a + (i - first) * stride, depth);
@@ -232,20 +239,20 @@ void att_int8_matmul_part(const att_int8_call *call)
 {
     const att_int8_matrix *b = call->b;
     size_t groups = group_count(b->depth);
-    att_int8_kernels_get()->matmul(
-        &(att_int8_block){ .rows = call->rows,
-                           .columns = call->columns,
-                           .groups = groups,
-                           .a = call->a->values + call->first_row * call->a->row_size,
-                           .a_row_size = call->a->row_size,
-                           .a_scales = call->a->scales + call->first_row,
-                           .b = b->panels + call->first_column / W * groups * GROUP_BYTES,
-                           .b_scales = b->scales + call->first_column,
-                           .b_sums = b->sums + call->first_column,
-                           .c = call->c,
-                           .c_row_stride = call->c_row_stride,
-                           .accumulate = call->accumulate,
-                           .bias = call->bias });
+    att_int8_kernels_get(call->rows)
+        ->matmul(&(att_int8_block){ .rows = call->rows,
+                                    .columns = call->columns,
+                                    .groups = groups,
+                                    .a = call->a->values + call->first_row * call->a->row_size,
+                                    .a_row_size = call->a->row_size,
+                                    .a_scales = call->a->scales + call->first_row,
+                                    .b = b->panels + call->first_column / W * groups * GROUP_BYTES,
+                                    .b_scales = b->scales + call->first_column,
+                                    .b_sums = b->sums + call->first_column,
+                                    .c = call->c,
+                                    .c_row_stride = call->c_row_stride,
+                                    .accumulate = call->accumulate,
+                                    .bias = call->bias });
     apply_activation(call);
 }
 

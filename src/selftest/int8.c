@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
-#include "kern/int8.h"
+#include "kern/int8/kernels.h"
 #include "selftest/selftest.h"
 
 static const struct {
@@ -72,10 +72,22 @@ static att_status run_case(att_sha256 *hash, size_t index, att_error *err)
     return status;
 }
 
+static const char *use_version(size_t index)
+{
+    for (int i = 0; i < att_int8_version_count; i++)
+        if (att_int8_version_runs(att_int8_versions[i], att_cpu_get()) && index-- == 0) {
+            att_int8_kernels_use(att_int8_versions[i]);
+            return att_int8_versions[i]->name;
+        }
+    att_int8_kernels_use(NULL);
+    return NULL;
+}
+
 const att_selftest_item att_selftest_int8 = {
     .name = "int8 products",
     .help = "products of quantized weights and rows",
     .every_cpu = true,
     .name_case = name_case,
     .run_case = run_case,
+    .use_version = use_version,
 };

@@ -76,8 +76,8 @@ static att_status case_digest(char out[ATT_DIGEST_SIZE], size_t index, size_t wh
 }
 
 /* Runs all cases on the instruction set in use. *digest is the digest of theirs, *expected that of
- * the published ones; the first case that differs is noted. */
-static att_status run_cases(att_selftest *out, size_t index, att_error *err)
+ * the published ones; the first case that differs is noted, with the version of its code. */
+static att_status run_cases(att_selftest *out, size_t index, const char *version, att_error *err)
 {
     att_sha256 found, wanted;
     att_sha256_begin(&found);
@@ -89,13 +89,26 @@ static att_status run_cases(att_selftest *out, size_t index, att_error *err)
         att_sha256_add(&found, digest, strlen(digest));
         att_sha256_add(&wanted, expected, strlen(expected));
         if (strcmp(digest, expected) != 0 && !out->difference[0])
-            snprintf(out->difference, sizeof out->difference, "%s on %s", name,
-                     att_kernels_get()->name);
+            snprintf(out->difference, sizeof out->difference, "%s on %s", name, version);
     }
     att_sha256_end_hex(&found, out->digest);
     att_sha256_end_hex(&wanted, out->expected);
     out->passed = !out->difference[0];
     return ATT_OK;
+}
+
+/* Runs all cases with the usual version of their code, and then with every version. */
+static att_status run_versions(att_selftest *out, size_t index, att_error *err)
+{
+    att_status status = run_cases(out, index, att_kernels_get()->name, err);
+    if (index >= ATT_COUNT(items) || !items[index]->use_version)
+        return status;
+    const char *(*use_version)(size_t) = items[index]->use_version;
+    const char *version;
+    for (size_t i = 0; status == ATT_OK && out->passed && (version = use_version(i)); i++)
+        status = run_cases(out, index, version, err);
+    use_version(SIZE_MAX);
+    return status;
 }
 
 att_status att_selftest_run(att_selftest *out, size_t index, att_error *err)
@@ -105,13 +118,13 @@ att_status att_selftest_run(att_selftest *out, size_t index, att_error *err)
         return att_fail(err, ATT_BAD_INPUT, "selftest", "expected an index below %zu",
                         att_selftest_count());
     if (index >= ATT_COUNT(items) || !items[index]->every_cpu)
-        return run_cases(out, index, err);
+        return run_versions(out, index, err);
     att_cpu before = att_cpu_get();
     att_status status = ATT_OK;
     out->passed = true;
     for (int cpu = ATT_CPU_SCALAR; status == ATT_OK && out->passed && cpu < ATT_CPU_COUNT; cpu++)
         if (att_kernels_for((att_cpu)cpu) && att_cpu_set((att_cpu)cpu))
-            status = run_cases(out, index, err);
+            status = run_versions(out, index, err);
     att_cpu_set(before);
     return status;
 }

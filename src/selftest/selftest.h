@@ -19,6 +19,11 @@ typedef struct att_selftest_item {
     /* The name of case `index`, from 0; NULL past the last. */
     const char *(*name_case)(size_t index);
     att_status (*run_case)(att_sha256 *hash, size_t index, att_error *err);
+
+    /* NULL, or: has the cases run with version `index` of their code among those for the
+     * instruction set in use, and returns its name; past the last, with the usual one, and returns
+     * NULL. */
+    const char *(*use_version)(size_t index);
 } att_selftest_item;
 
 extern const att_selftest_item att_selftest_kernels;

@@ -319,7 +319,9 @@ static void unknown_and_invalid_files_are_refused_by_name(void **state)
         ct2_options options;
         const char *message;
     } rows[] = {
-        { { .version = 6 }, "is a CTranslate2 model of version 6, expected version 2" },
+        { { .version = 6 },
+          "is a CTranslate2 model of binary version 6, expected version 2, whose "
+          "vocabularies are text files of one token per line" },
         { { .version = 65 }, "is not a CTranslate2 model.bin: it does not start with a version" },
         { { .kind = "WhisperSpec" },
           "is a CTranslate2 model of type 'WhisperSpec', expected an encoder-decoder Transformer" },
@@ -575,6 +577,41 @@ static void a_model_is_imported_with_the_vocabularies_of_its_folder(void **state
     att_string_free(&model);
 }
 
+/* The error of a folder with the model and one vocabulary. */
+static void import_with(const char *vocabulary, att_error *err)
+{
+    char folder[] = "/tmp/attend-ct2-XXXXXX", path[96];
+    att_string model = ct2_model(&(ct2_options){ .item = 4 });
+    att_bundle *bundle;
+    assert_non_null(mkdtemp(folder));
+    write_file(folder, "model.bin", model.data, model.length);
+    write_file(folder, vocabulary, "[\"a\"]", 5);
+    assert_int_equal(import_folder(&bundle, folder, NULL, err), ATT_BAD_INPUT);
+    const char *const files[] = { "model.bin", vocabulary };
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+    att_string_free(&model);
+}
+
+static void vocabularies_in_json_are_refused_by_name(void **state)
+{
+    (void)state;
+    const char *const names[] = { "shared_vocabulary", "source_vocabulary" };
+    for (int i = 0; i < 2; i++) {
+        char file[64], text[64];
+        att_error err = { 0 };
+        snprintf(file, sizeof file, "%s.json", names[i]);
+        snprintf(text, sizeof text, "expected %s.txt", names[i]);
+        import_with(file, &err);
+        assert_non_null(strstr(err.place, file));
+        assert_non_null(strstr(err.message, "is a vocabulary in JSON"));
+        assert_non_null(strstr(err.message, text));
+    }
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -593,6 +630,7 @@ int main(void)
         cmocka_unit_test(invalid_heads_of_variables_are_refused),
         cmocka_unit_test(positions_of_the_file_replace_the_sinusoids),
         cmocka_unit_test(a_model_is_imported_with_the_vocabularies_of_its_folder),
+        cmocka_unit_test(vocabularies_in_json_are_refused_by_name),
         cmocka_unit_test(matrices_are_transposed_and_vectors_copied),
         cmocka_unit_test(token_rows_follow_our_ids),
         cmocka_unit_test(positions_are_sines_before_cosines_and_count_from_one),

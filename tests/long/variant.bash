@@ -1,6 +1,7 @@
 # Sourced by the parts that build the library in another way: with a sanitizer, for another machine.
-# The build has no optional library (pkg-config finds nothing but the cmocka of tests/long/cmocka) and
-# only plain C kernels, is compiled fast (-O1, with asserts) and is below the folder of the release build.
+# The build has no optional library (pkg-config finds nothing but the cmocka of tests/long/cmocka), has
+# the kernels of the processor that it names (`generic`: plain C alone), is compiled fast (-O1, with asserts) and is
+# below the folder of the release build.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # The names of the unit tests in folders of tests/; that which compares with jansson needs jansson.

@@ -30,16 +30,42 @@ const option quantize_options[] = {
     { 0 },
 };
 
-static double megabytes(const char *path)
+static double file_bytes(const char *path)
 {
     struct stat found;
-    return stat(path, &found) == 0 ? (double)found.st_size / 1e6 : 0;
+    return stat(path, &found) == 0 ? (double)found.st_size : 0;
 }
 
-static att_status print_report(const char *from, const char *to, att_error *err)
+/* Of a .safetensors file: the length, in 8 bytes, and the header itself. */
+static double header_bytes(const char *path)
 {
-    double before = megabytes(from), after = megabytes(to);
-    printf("%-12s%.2f MB, %.2f times that of the model\n", "size", after,
+    unsigned char length[8] = { 0 };
+    FILE *file = fopen(path, "rb");
+    size_t got = file ? fread(length, 1, sizeof length, file) : 0;
+    if (file)
+        fclose(file);
+    double bytes = 0;
+    for (size_t i = got; i > 0; i--)
+        bytes = 256 * bytes + length[i - 1];
+    return (double)got + bytes;
+}
+
+static double weight_bytes(const att_model *model)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < att_model_tensor_count(model); i++) {
+        att_tensor weights;
+        if (att_model_tensor_view(&weights, model, att_model_tensor_name(model, i), NULL) == ATT_OK)
+            bytes += (double)att_tensor_count(&weights) * sizeof(float);
+    }
+    return bytes;
+}
+
+/* `before`: the bytes of the float model. */
+static att_status print_report(double before, const char *to, att_error *err)
+{
+    double after = file_bytes(to);
+    printf("%-12s%.2f MB, %.2f times that of the model\n", "size", after / 1e6,
            before > 0 ? after / before : 0);
     terminal_printf(stdout, "%-12s%s\n", "written", to);
     return output_flush(err);
@@ -48,6 +74,7 @@ static att_status print_report(const char *from, const char *to, att_error *err)
 static att_status quantize(const settings *set, const char *path, att_error *err)
 {
     att_model *model = NULL, *small = NULL;
+    double before = 0;
     att_status status =
         output_check_paths((output_names){ &set->output, 1 }, (output_names){ &path, 1 }, err);
     if (status == ATT_OK)
@@ -56,11 +83,13 @@ static att_status quantize(const settings *set, const char *path, att_error *err
         status = error_set(err, ATT_BAD_INPUT, path, "is an int8 model already");
     if (status == ATT_OK)
         status = att_model_quantize(&small, model, err);
+    if (status == ATT_OK) /* without what a checkpoint has beside the weights for resuming */
+        before = header_bytes(path) + weight_bytes(model);
     att_model_free(model);
     if (status == ATT_OK)
         status = att_model_save(small, set->output, err);
     att_model_free(small);
-    return status == ATT_OK && !set->quiet ? print_report(path, set->output, err) : status;
+    return status == ATT_OK && !set->quiet ? print_report(before, set->output, err) : status;
 }
 
 exit_code quantize_run(const struct verb *verb, int count, char **args)

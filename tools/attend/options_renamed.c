@@ -55,7 +55,9 @@ static const struct {
 /* What is no option here, for any verb. */
 #define THREADS "set the environment variable ATTEND_THREADS to the number of threads"
 #define DEVICE  "there is no such choice: attend runs on the CPU"
-#define FLOATS  "there is no such choice: attend computes in 32-bit floating point"
+#define FLOATS                                                                                     \
+    "attend trains in 32-bit floating point; int8 weights are made by 'attend quantize', or at "   \
+    "loading by --precision int8 of run, eval, score and show"
 
 static const struct {
     const char *name, *text;

@@ -95,20 +95,28 @@ ALWAYS_INLINE void multiply_panel(const att_int8_block *block, size_t column, in
 }
 
 #define VERSION(version, its_set, its_features)                                                    \
+    VERSION_WITH(version, its_set, its_features, 1, (void)0, (void)0)
+
+/* A version that leaves products of fewer than `least` rows to the one before it in the list, and
+ * whose products run between two statements; both may use `block`. */
+#define VERSION_WITH(version, its_set, its_features, least, before, after)                         \
     static float quantize(int8_t *q, const float *x, size_t n)                                     \
     {                                                                                              \
         return quantize_row(q, x, n);                                                              \
     }                                                                                              \
     static void matmul(const att_int8_block *block)                                                \
     {                                                                                              \
+        before;                                                                                    \
         for (size_t column = 0; column < block->columns; column += PANEL)                          \
             multiply_panel(block, column, ROWS_IN_TILE, add_products);                             \
+        after;                                                                                     \
     }                                                                                              \
     extern const att_int8_kernels att_int8_##version;                                              \
     const att_int8_kernels att_int8_##version = {                                                  \
         .name = #version,                                                                          \
         .least_set = its_set,                                                                      \
         .features = its_features,                                                                  \
+        .least_rows = least,                                                                       \
         .quantize = quantize,                                                                      \
         .matmul = matmul,                                                                          \
     }

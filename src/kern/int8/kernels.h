@@ -25,7 +25,8 @@ typedef struct att_int8_block {
 typedef struct att_int8_kernels {
     const char *name;  /* "avx2" */
     att_cpu least_set; /* used where this instruction set, or a later one, is in use, */
-    unsigned features; /* and the machine has these, too (ATT_CPU_*, base/cpu.h) */
+    unsigned features; /* and the machine has these, too (ATT_CPU_*, base/cpu_features.h), */
+    size_t least_rows; /* for products of so many rows */
     /* Quantizes a row of n floats and returns its scale (kern/int8.h). */
     float (*quantize)(int8_t *q, const float *x, size_t n);
     void (*matmul)(const att_int8_block *block);
@@ -35,10 +36,14 @@ typedef struct att_int8_kernels {
 extern const att_int8_kernels *const att_int8_versions[];
 extern const int att_int8_version_count;
 
-/* Whether this machine can run a version. */
-bool att_int8_version_runs(const att_int8_kernels *version);
+/* Whether this machine can run a version where instruction set `set`, or an earlier one, is in
+ * use. */
+bool att_int8_version_runs(const att_int8_kernels *version, att_cpu set);
 
-/* The best version for the instruction set in use. */
-const att_int8_kernels *att_int8_kernels_get(void);
+/* The best version for the instruction set in use and a product of `rows` rows. */
+const att_int8_kernels *att_int8_kernels_get(size_t rows);
+
+/* Uses this version for all products from now on, for tests; NULL: the best one. */
+void att_int8_kernels_use(const att_int8_kernels *version);
 
 #endif

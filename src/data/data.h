@@ -42,6 +42,7 @@ typedef struct att_data_read_options {
     const att_settings *settings;
     const att_vocab *source_vocab, *target_vocab;
     bool keep_target_text;
+    bool keep_words; /* of sources, for models with character features; else as the settings ask */
     const char *features; /* the image features of `path`; NULL: those of the settings */
     bool recorded_data;   /* files that the settings name may be opened */
 } att_data_read_options;

@@ -3,13 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/quote.h"
 #include "data/data_choices.h"
 #include "data/example_reader.h"
+#include "data/known_sources.h"
 #include "data/synthetic_strings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The text of the training and validation corpus. */
@@ -146,6 +145,7 @@ static att_status read_options(att_pair_read_options *out, const pair_corpora *f
     out->max_length = att_settings_uses_files(settings) ? settings->max_length : 0;
     out->valid_fraction = from->valid_from_train ? settings->valid_fraction : 0;
     out->seed = (uint64_t)settings->data_seed;
+    out->keep_source_hashes = true;
     return ATT_OK;
 }
 
@@ -189,12 +189,14 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
 }
 
 static att_status read_valid(att_corpus *out, const pair_corpora *from,
-                             const att_settings *settings, const att_vocab *source,
-                             const att_vocab *target, bool keep_text, att_error *err)
+                             const att_data_read_options *reading, att_error *err)
 {
+    const att_settings *settings = reading->settings;
     att_pair_read_options options;
-    ATT_TRY(read_options(&options, from, settings, source, target, err));
-    options.keep_target_text = keep_text;
+    ATT_TRY(
+        read_options(&options, from, settings, reading->source_vocab, reading->target_vocab, err));
+    options.keep_target_text = reading->keep_target_text;
+    options.keep_words |= reading->keep_words;
     options.link_sources = att_settings_model_type(settings) == ATT_MODEL_SEQ2SEQ;
     options.read_valid = from->valid_from_train;
     if (from->valid_from_train)
@@ -220,36 +222,22 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
 
 /* ---- overlap of training and validation */
 
-static uint64_t hash_source(const att_corpus *corpus, int64_t pair)
-{
-    int64_t length;
-    const int32_t *ids = att_sequences_get(&corpus->source, pair, &length);
-    return att_hash(ids, (size_t)length * sizeof *ids);
-}
-
-static int by_value(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* Compares hashes only: a collision, one in 2^64 pairs, would hardly change the report. */
 static att_status count_overlap(att_data *data, att_error *err)
 {
-    const att_corpus *train = &data->train, *valid = &data->valid;
-    uint64_t *hashes = att_alloc((size_t)train->pairs, sizeof *hashes);
-    if (!hashes)
-        return att_fail_memory(err);
-    for (int64_t p = 0; p < train->pairs; p++)
-        hashes[p] = hash_source(train, p);
-    qsort(hashes, (size_t)train->pairs, sizeof *hashes, by_value);
-    for (int64_t p = 0; p < valid->pairs; p++) {
-        uint64_t wanted = hash_source(valid, p);
-        data->overlapping_sources +=
-            bsearch(&wanted, hashes, (size_t)train->pairs, sizeof wanted, by_value) != NULL;
-    }
-    att_free(hashes);
-    return ATT_OK;
+    att_known_sources sources = { 0 };
+    att_status status =
+        att_known_sources_add(&sources, data->valid.source_hashes, data->valid.pairs, err);
+    if (status == ATT_OK)
+        att_known_sources_find(&sources, data->train.source_hashes, data->train.pairs);
+    data->overlapping_sources = att_known_sources_found(&sources);
+    att_known_sources_free(&sources);
+    return status;
+}
+
+static void free_hashes(att_corpus *corpus)
+{
+    att_free(corpus->source_hashes);
+    corpus->source_hashes = NULL;
 }
 
 /* ---- loading and reading */
@@ -308,13 +296,22 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
     ATT_TRY(read_train(out, from, settings, err));
     ATT_TRY(att_data_choose_run(out, settings, err));
     ATT_TRY(att_data_load_vectors(out, settings, err));
-    bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU ||
-                     out->model_type == ATT_MODEL_TAGGER; /* for labels that training lacks */
-    ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,
-                       err));
+    const att_data_read_options valid = {
+        .settings = settings,
+        .source_vocab = out->source_vocab,
+        .target_vocab = out->target_vocab,
+        .keep_target_text =
+            settings->best_metric == ATT_BEST_METRIC_BLEU ||
+            out->model_type == ATT_MODEL_TAGGER, /* for labels that training lacks */
+    };
+    ATT_TRY(read_valid(&out->valid, from, &valid, err));
     out->valid_in_train = from->valid_from_train && settings->valid_fraction == 0;
     out->held_out = from->valid_from_train && !out->valid_in_train ? out->valid.pairs : 0;
-    return out->valid_in_train ? ATT_OK : count_overlap(out, err);
+    if (!out->valid_in_train)
+        ATT_TRY(count_overlap(out, err));
+    free_hashes(&out->train);
+    free_hashes(&out->valid);
+    return ATT_OK;
 }
 
 static att_status load_pairs(att_data *out, att_settings *settings, att_error *err)
@@ -332,6 +329,7 @@ static att_status read_file(att_corpus *out, const att_data_read_options *option
     ATT_TRY(file_options(&reading, options->settings, options->source_vocab, options->target_vocab,
                          err));
     reading.keep_target_text = options->keep_target_text;
+    reading.keep_words |= options->keep_words;
     reading.link_sources = att_settings_model_type(options->settings) == ATT_MODEL_SEQ2SEQ;
     const att_pair_files files = { .tsv = options->path };
     att_pair_text text = { 0 };
@@ -352,8 +350,7 @@ static att_status read_pairs(att_corpus *out, const att_data_read_options *optio
     pair_corpora from = { 0 };
     att_status status = get_corpora(&from, options->settings, err);
     if (status == ATT_OK)
-        status = read_valid(out, &from, options->settings, options->source_vocab,
-                            options->target_vocab, options->keep_target_text, err);
+        status = read_valid(out, &from, options, err);
     free_corpora(&from);
     return status;
 }

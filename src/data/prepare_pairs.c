@@ -187,7 +187,12 @@ static att_status use_part(pair_pass *pass, att_prepare_corpus *from, const att_
     att_corpus part;
     ATT_TRY(att_corpus_read(&part, text, &pass->options, err));
     add_stats(pass, &part);
+    att_known_sources *sources = &pass->run->valid_sources;
+    if (pass->encodes && pass->split == ATT_TOKENS_TRAIN)
+        att_known_sources_find(sources, part.source_hashes, part.pairs);
     att_status status = pass->encodes ? write_part(pass, &part, err) : prune(pass->run, err);
+    if (status == ATT_OK && pass->split == ATT_TOKENS_VALID)
+        status = att_known_sources_add(sources, part.source_hashes, part.pairs, err);
     if (pass->encodes && pass->split == ATT_TOKENS_TRAIN) {
         from->examples += part.pairs;
         from->source_tokens += part.stats.source.tokens;
@@ -419,14 +424,16 @@ static att_status count_tokens(att_prepare_run *run, const known_format *format,
     return finish_vocabs(run, err);
 }
 
+/* After the validation data, whose sources are looked for. */
 static att_status encode_train(att_prepare_run *run, const known_format *format, att_error *err)
 {
     pair_pass pass = new_pass(run, format, !run->valid);
-    pass.encodes = true;
+    pass.encodes = pass.options.keep_source_hashes = true;
     ATT_TRY(run_pass(&pass, "encoding", err));
     ATT_TRY(refuse_empty(&pass, "train", err));
     run->data.train.stats = pass.stats;
-    run->data.train.has_labels = run->data.model_type != ATT_MODEL_SEQ2SEQ;
+    if (!run->data.valid_in_train)
+        run->data.overlapping_sources = att_known_sources_found(&run->valid_sources);
     return check_labels(run, &pass.stats, err);
 }
 
@@ -455,7 +462,7 @@ static att_status encode_valid(att_prepare_run *run, const known_format *format,
     att_corpus *valid = &run->data.valid;
     valid->pairs = pass.pairs;
     valid->stats = pass.stats;
-    valid->has_labels = run->data.train.has_labels;
+    valid->has_labels = run->data.train.has_labels = run->data.model_type != ATT_MODEL_SEQ2SEQ;
     run->data.valid_in_train = sample;
     run->data.held_out = from_train && !sample ? pass.pairs : 0;
     if (valid->has_labels && pass.stats.target.unknown_tokens == pass.stats.target.tokens)
@@ -472,8 +479,8 @@ static att_status prepare(att_prepare_run *run, known_format *format, att_error 
     ATT_TRY(start_vocabs(run, format->has_tags, err));
     ATT_TRY(count_tokens(run, format, err));
     ATT_TRY(att_prepare_start(run, err));
-    ATT_TRY(encode_train(run, format, err));
     ATT_TRY(encode_valid(run, format, err));
+    ATT_TRY(encode_train(run, format, err));
     return att_prepare_finish(run, err);
 }
 
@@ -481,6 +488,7 @@ att_status att_prepare_pairs(att_prepare_run *run, att_error *err)
 {
     known_format format = { 0 };
     att_status status = prepare(run, &format, err);
+    att_known_sources_free(&run->valid_sources);
     for (int i = 0; i < ATT_COLUMN_COUNT; i++)
         att_string_free(&format.keys[i]);
     return status;

@@ -6,6 +6,7 @@
 #include "base/quote.h"
 #include "data/data_choices.h"
 #include "data/example_reader.h"
+#include "data/hold_out.h"
 #include "data/known_sources.h"
 #include "data/synthetic_strings.h"
 
@@ -15,6 +16,7 @@
 typedef struct pair_corpora {
     att_pair_text train, valid; /* `valid` is empty if pairs are held out of `train` */
     bool valid_from_train;
+    double valid_fraction; /* of `train` that is held out */
 } pair_corpora;
 
 /* ---- loading the text */
@@ -37,7 +39,9 @@ static att_status load_corpora(pair_corpora *out, const att_settings *settings, 
                         "there is no training data: give train, or source and target");
     ATT_TRY(att_pair_text_load(&out->train, &train, err));
     out->valid_from_train = !valid.tsv && !valid.source;
-    return out->valid_from_train ? ATT_OK : att_pair_text_load(&out->valid, &valid, err);
+    return out->valid_from_train
+               ? att_hold_out_fraction(&out->valid_fraction, &out->train, settings, err)
+               : att_pair_text_load(&out->valid, &valid, err);
 }
 
 static const char *name_of(const att_pair_text *text)
@@ -143,7 +147,7 @@ static att_status read_options(att_pair_read_options *out, const pair_corpora *f
 {
     ATT_TRY(file_options(out, settings, source, target, err));
     out->max_length = att_settings_uses_files(settings) ? settings->max_length : 0;
-    out->valid_fraction = from->valid_from_train ? settings->valid_fraction : 0;
+    out->valid_fraction = from->valid_fraction;
     out->seed = (uint64_t)settings->data_seed;
     out->keep_source_hashes = true;
     return ATT_OK;
@@ -199,8 +203,8 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
     options.keep_words |= reading->keep_words;
     options.link_sources = att_settings_model_type(settings) == ATT_MODEL_SEQ2SEQ;
     options.read_valid = from->valid_from_train;
-    if (from->valid_from_train)
-        options.valid_fraction = att_data_valid_part(settings);
+    if (from->valid_from_train && settings->valid_fraction == 0)
+        options.valid_fraction = ATT_VALID_SAMPLE;
     const att_pair_text *valid = from->valid_from_train ? &from->train : &from->valid;
     ATT_TRY(att_corpus_read(out, valid, &options, err));
     if (from->valid_from_train && settings->valid_fraction == 0 && out->pairs == 0) {
@@ -209,14 +213,13 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
         ATT_TRY(att_corpus_read(out, valid, &options, err));
     }
     if (from->valid_from_train && out->stats.lines == 0)
-        return att_fail(err, ATT_BAD_INPUT, name_of(valid),
-                        "is too small: valid-fraction %g holds out no %s; give valid",
-                        settings->valid_fraction, noun(&options));
+        return att_fail(err, ATT_BAD_INPUT, name_of(valid), ATT_NOTHING_HELD_OUT);
     ATT_TRY(refuse_empty(out, &options, name_of(valid), "validate", err));
     if (has_labels(settings) && out->stats.target.unknown_tokens == out->stats.target.tokens)
-        return att_fail_at(err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line,
-                           0, NULL, "expected labels of the training data, found only others: '%s'",
-                           out->stats.unknown_label);
+        return att_fail_at(
+            err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line, 0, NULL,
+            "expected labels of the training data, found only others: '%s'%s",
+            out->stats.unknown_label, from->valid_from_train ? ATT_LABELS_HELD_OUT : "");
     return ATT_OK;
 }
 

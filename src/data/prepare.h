@@ -25,7 +25,7 @@ typedef struct att_prepare_run {
     size_t count_limit;                /* distinct tokens that are counted at once */
     att_prepare_corpus *train, *valid; /* `valid` NULL: a part of `train` */
     size_t train_count;
-    att_data data; /* vocabularies, statistics, and what is stored */
+    att_data data;                   /* vocabularies, statistics, and what is stored */
     att_known_sources valid_sources; /* while pairs are encoded */
     att_token_writer *writer;
     att_vocab_pruned pruned[2];

@@ -1887,6 +1887,7 @@ typedef struct att_search_progress {
     int64_t index, count;  /* the try that trains, from 0, and the tries of this round */
     int64_t round, rounds; /* from 1 */
     const att_training_progress *training;
+    const char *report; /* on the data, as in att_training_report() */
 } att_search_progress;
 typedef bool att_search_callback(void *context, const att_search_progress *progress);
 

@@ -207,9 +207,10 @@ static att_status choose_size(att_data *data, att_settings *settings, att_error 
                : ATT_OK;
 }
 
+/* Not in a time budget, which chooses them by the speed of the machine. */
 static att_status choose_epochs(att_data *data, att_settings *settings, att_error *err)
 {
-    if (!is_unset(settings, "epochs") || settings->steps > 0)
+    if (!is_unset(settings, "epochs") || settings->steps > 0 || settings->time)
         return ATT_OK;
     int64_t steps = att_ceil_div_i64(tokens_of_epoch(&data->train), settings->batch_tokens);
     int64_t epochs = att_ceil_div_i64(RUN_STEPS, steps);

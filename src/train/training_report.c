@@ -82,9 +82,10 @@ static att_status report_run(att_string *out, const att_training *training)
     ATT_TRY(report_initial(out, training));
     if (training->choices.length > 0)
         ATT_TRY(att_string_append(out, training->choices.data, training->choices.length));
-    ATT_TRY(att_string_printf(out, "%-12s%" PRId64 " steps in %" PRId64 " epoch%s\n", "plan",
-                              training->plan.total_steps, training->settings->epochs,
-                              training->settings->epochs == 1 ? "" : "s"));
+    ATT_TRY(
+        att_string_printf(out, "%-12s%" PRId64 " step%s in %" PRId64 " epoch%s\n", "plan",
+                          training->plan.total_steps, training->plan.total_steps == 1 ? "" : "s",
+                          training->settings->epochs, training->settings->epochs == 1 ? "" : "s"));
     ATT_TRY(att_training_report_processes(out, training));
     if (state->step == 0)
         return ATT_OK;

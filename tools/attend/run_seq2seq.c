@@ -99,19 +99,26 @@ static void count_notes(runner *r, const att_output *output, size_t line)
         r->unknown_tag_line = line;
 }
 
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void print_notes(const runner *r)
 {
     const decoding_options *options = &r->set->decoding;
     if (r->unknown_tags > 0)
-        fprintf(stderr,
-                "note: %zu of %zu lines have tags that the training data lack, read as unknown "
-                "tokens; the first is line %zu\n",
-                r->unknown_tags, r->lines_done, r->unknown_tag_line);
+        fprintf(
+            stderr,
+            "note: %zu of %zu line%s %s tags that the training data lack, read as unknown tokens; "
+            "the first is line %zu\n",
+            r->unknown_tags, r->lines_done, plural(r->lines_done),
+            r->unknown_tags == 1 ? "has" : "have", r->unknown_tag_line);
     if (r->cut > 0 && options->max_output_length == 0 && options->max_length_ratio == 0)
         fprintf(stderr,
-                "note: %zu of %zu outputs were cut at the maximum length; "
-                "--max-output-length sets another\n",
-                r->cut, r->lines_done);
+                "note: %zu of %zu output%s %s cut at the maximum length; --max-output-length sets "
+                "another\n",
+                r->cut, r->lines_done, plural(r->lines_done), r->cut == 1 ? "was" : "were");
 }
 
 static att_status generate_lines(void *context, const char *const *lines, size_t count,

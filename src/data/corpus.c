@@ -160,6 +160,23 @@ static void record_unknown_label(corpus_reader *in, const att_line_view *labels)
     }
 }
 
+/* Counts a source with tags that the training data lack; tags are its last tokens. */
+static void record_unknown_tags(corpus_reader *in, const att_line_view *source)
+{
+    const sequence_builder *side = &in->sides[SOURCE];
+    if (side->counted || !att_vocab_has_tags(side->vocab))
+        return;
+    const char *tag;
+    size_t length, at = att_vocab_tags_start(side->vocab, source->text, source->length), tags = 0;
+    bool unknown = false;
+    while (att_tags_next(source->text, source->length, &at, &tag, &length))
+        tags++;
+    for (size_t i = side->ids.count - tags; i < side->ids.count; i++)
+        unknown |= side->ids.items[i] == ATT_ID_UNK;
+    if (unknown && in->stats.unknown_tag_pairs++ == 0)
+        in->stats.unknown_tag_line = source->number;
+}
+
 static att_status check_label_count(const corpus_reader *in, const att_line_view lines[SIDES])
 {
     int64_t tokens = count_words(&lines[SOURCE]), labels = count_words(&lines[TARGET]);
@@ -295,6 +312,7 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
     }
     if (has_labels(in->options))
         record_unknown_label(in, &lines[TARGET]);
+    record_unknown_tags(in, &lines[SOURCE]);
     if (align)
         ATT_TRY(att_alignment_read(&in->alignment, align, align_name,
                                    new_tokens(in, &in->sides[SOURCE]),

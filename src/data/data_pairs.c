@@ -9,6 +9,7 @@
 #include "data/hold_out.h"
 #include "data/known_sources.h"
 #include "data/synthetic_strings.h"
+#include "data/unknown_tokens.h"
 
 #include <string.h>
 
@@ -165,6 +166,25 @@ static att_status refuse_new_labels(const att_corpus *train, const char *name, a
         train->stats.unknown_label);
 }
 
+/* Names target tokens that the model of init-from cannot generate, and refuses data that are mostly
+ * such tokens: it would learn to output unknown tokens. */
+static att_status check_unknown_targets(att_data *out, const pair_corpora *from,
+                                        const att_settings *settings, att_error *err)
+{
+    const att_sequence_stats *target = &out->train.stats.target;
+    if (target->unknown_tokens == 0)
+        return ATT_OK;
+    ATT_TRY(
+        att_unknown_targets(&out->unknown_targets, &from->train, settings, out->target_vocab, err));
+    if (2 * target->unknown_tokens <= target->tokens || out->unknown_targets.length == 0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name_of(&from->train),
+                    "%lld of %lld target tokens are not in the vocabulary of the model in "
+                    "init-from, such as %s; --init-vocab extend adds them",
+                    (long long)target->unknown_tokens, (long long)target->tokens,
+                    out->unknown_targets.data);
+}
+
 static att_status read_train(att_data *out, const pair_corpora *from, const att_settings *settings,
                              att_error *err)
 {
@@ -178,8 +198,10 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     ATT_TRY(refuse_empty(&out->train, &options, name_of(&from->train), "train", err));
     bool again;
-    if (att_data_keeps_vocab(out))
-        return refuse_new_labels(&out->train, name_of(&from->train), err);
+    if (att_data_keeps_vocab(out)) {
+        ATT_TRY(refuse_new_labels(&out->train, name_of(&from->train), err));
+        return check_unknown_targets(out, from, settings, err);
+    }
     ATT_TRY(finish_vocabularies(out, settings, &again, err));
     if (!again)
         return ATT_OK;
@@ -325,12 +347,27 @@ static att_status load_pairs(att_data *out, att_settings *settings, att_error *e
     return status;
 }
 
+/* A format or columns of the caller replace both of the settings, which describe other files. */
+static att_status replace_format(att_example_format *out, const att_data_read_options *options,
+                                 att_error *err)
+{
+    if (!options->format && !options->columns)
+        return ATT_OK;
+    att_settings given = *options->settings;
+    given.columns = options->columns;
+    given.format = ATT_DATA_AUTO;
+    ATT_TRY(att_settings_check_format(&given, options->format, err));
+    out->format = (att_data_format)given.format;
+    return att_settings_columns(&out->columns, &given, err);
+}
+
 /* Reads the pairs of one file. */
 static att_status read_file(att_corpus *out, const att_data_read_options *options, att_error *err)
 {
     att_pair_read_options reading;
     ATT_TRY(file_options(&reading, options->settings, options->source_vocab, options->target_vocab,
                          err));
+    ATT_TRY(replace_format(&reading.format, options, err));
     reading.keep_target_text = options->keep_target_text;
     reading.keep_words |= options->keep_words;
     reading.link_sources = att_settings_model_type(options->settings) == ATT_MODEL_SEQ2SEQ;

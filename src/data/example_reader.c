@@ -221,7 +221,7 @@ static att_status start_format(att_example_reader *in, bool guessed, att_error *
         return start_columns(in, err);
     in->columns.count = 0; /* those of CoNLL files do not apply to lines of tokens and labels */
     if (tagged)
-        snprintf(in->description, sizeof in->description, "lines of tokens and labels");
+        snprintf(in->description, sizeof in->description, ATT_FORMAT_TOKENS_AND_LABELS);
     return ATT_OK;
 }
 

@@ -167,6 +167,8 @@ static att_status read_labels(att_corpus *out, const model_comparison *c, int wh
     const compared_system *s = &c->systems[which];
     const att_data_read_options reading = {
         .path = c->path,
+        .format = s->options.format,
+        .columns = s->options.columns,
         .keep_words =
             att_ensemble_reads_words(s->model, s->decoding.ensemble, s->decoding.ensemble_count),
         .settings = s->model->settings,

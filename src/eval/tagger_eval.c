@@ -108,6 +108,8 @@ static att_status run_eval(tagger_eval *out, const att_model *model, att_evaluat
                            att_string *notes, att_error *err)
 {
     const att_data_read_options reading = { .path = call->path,
+                                            .format = call->options.format,
+                                            .columns = call->options.columns,
                                             .keep_words = att_ensemble_reads_words(
                                                 model, call->decoding.ensemble,
                                                 call->decoding.ensemble_count),

@@ -57,12 +57,16 @@ static att_status report_initial(att_string *out, const att_training *training)
                                           : "its vocabulary is kept: %" PRId64
                                             " training tokens are unknown\n",
                                  source + target);
-    return att_string_printf(out,
-                             extended ? "its vocabularies were extended by %" PRId64
-                                        " source and %" PRId64 " target tokens\n"
-                                      : "its vocabularies are kept: %" PRId64 " source and %" PRId64
-                                        " target tokens of the training data are unknown\n",
-                             source, target);
+    ATT_TRY(att_string_printf(out,
+                              extended ? "its vocabularies were extended by %" PRId64
+                                         " source and %" PRId64 " target tokens"
+                                       : "its vocabularies are kept: %" PRId64
+                                         " source and %" PRId64
+                                         " target tokens of the training data are unknown",
+                              source, target));
+    return data->unknown_targets.length > 0
+               ? att_string_printf(out, ", such as %s\n", data->unknown_targets.data)
+               : att_string_puts(out, "\n");
 }
 
 static att_status report_run(att_string *out, const att_training *training)

@@ -16,6 +16,7 @@ typedef struct runner {
     size_t lines_done;
     size_t cut;                            /* outputs that reached the maximum length */
     size_t unknown_tags, unknown_tag_line; /* lines with unknown tags, and the first, from 1 */
+    bool reads_tabs;                       /* a tab is part of the input: the model has no tags */
 } runner;
 
 /* The text of an output; --score writes before it, --alignments after it. */
@@ -127,6 +128,8 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
     runner *r = context;
     att_outputs *outputs = NULL;
     att_string out = { 0 };
+    if (r->reads_tabs && lines_note_tab(run_input_path(r->set), lines, count, before))
+        r->reads_tabs = false; /* one note is enough */
     const char **begin = calloc(count, sizeof *begin);
     if (!begin)
         return error_memory(err);
@@ -156,7 +159,7 @@ att_status run_seq2seq(const void *settings, const decoding *models, const char 
 {
     (void)input;
     const run_settings *set = settings;
-    runner r = { .set = set, .models = models };
+    runner r = { .set = set, .models = models, .reads_tabs = !att_model_has_tags(models->model) };
     att_status status = prefixes_open(&r.prefixes, set->prefix, set->prefixes, err);
     if (status == ATT_OK)
         status = lines_for_each(run_input_path(set), generate_lines, &r, err);

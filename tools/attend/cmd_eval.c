@@ -71,9 +71,8 @@ const option eval_options[] = {
         "or guessed)",
         .model_types = TYPE_SEQ2SEQ | TYPE_CLASSIFIER | TYPE_TAGGER),
     ROW("columns", STRING, columns, "A,B",
-        "columns of source and target in DATA, and of tags, by name or number, as in 'attend "
-        "train' "
-        "(default: as in training, or guessed)",
+        "columns of source and target in DATA, and of tags, by name or number (default: as in "
+        "training, or guessed)",
         .model_types = TYPE_SEQ2SEQ | TYPE_CLASSIFIER | TYPE_TAGGER),
     ROW("features", STRING, features, "FILE", "image features of the captions in DATA, as .npy",
         .model_types = TYPE_CAPTION),

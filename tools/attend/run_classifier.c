@@ -63,12 +63,12 @@ static att_status classify_lines(void *context, const char *const *lines, size_t
                                            .ensemble_count = s->models->options.ensemble_count };
     att_predictions *predictions = NULL;
     att_string out = { 0 };
-    s->noted_tab = s->noted_tab || lines_note_tab(run_input_path(set), lines, count, before);
     att_status status =
         att_model_classify(&predictions, s->models->model, lines, count, &options, err);
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = write_prediction(&out, att_predictions_get(predictions, i), s, err);
     if (status == ATT_OK) {
+        s->noted_tab = s->noted_tab || lines_note_tab(run_input_path(set), lines, count, before);
         warn_truncated(run_input_path(set), predictions, before);
         status = output_stdout(out.data, out.length, err);
     }

@@ -128,8 +128,6 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
     runner *r = context;
     att_outputs *outputs = NULL;
     att_string out = { 0 };
-    if (r->reads_tabs && lines_note_tab(run_input_path(r->set), lines, count, before))
-        r->reads_tabs = false; /* one note is enough */
     const char **begin = calloc(count, sizeof *begin);
     if (!begin)
         return error_memory(err);
@@ -142,6 +140,8 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = run_write_output(&out, att_outputs_get(outputs, i), before + i + 1, r->set, err);
     if (status == ATT_OK) {
+        if (r->reads_tabs && lines_note_tab(run_input_path(r->set), lines, count, before))
+            r->reads_tabs = false; /* one note is enough */
         warn_truncated(run_input_path(r->set), outputs, before);
         for (size_t i = 0; i < count; i++)
             count_notes(r, att_outputs_get(outputs, i), before + i + 1);

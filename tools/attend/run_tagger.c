@@ -70,11 +70,11 @@ static att_status tag_lines(void *context, const char *const *lines, size_t coun
                                       .ensemble_count = s->models->options.ensemble_count };
     att_taggings *taggings = NULL;
     att_string out = { 0 };
-    s->noted_tab = s->noted_tab || lines_note_tab(run_input_path(set), lines, count, before);
     att_status status = att_model_tag(&taggings, s->models->model, lines, count, &options, err);
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = write_tagging(&out, att_taggings_get(taggings, i), s, err);
     if (status == ATT_OK) {
+        s->noted_tab = s->noted_tab || lines_note_tab(run_input_path(set), lines, count, before);
         warn_truncated(run_input_path(set), taggings, before);
         status = output_stdout(out.data, out.length, err);
     }

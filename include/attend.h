@@ -1294,6 +1294,8 @@ typedef struct att_eval_options {
     struct att_transport *transport; /* processes that share the evaluation (section 13): all make
                                         the call, and all get the result that one alone would get;
                                         NULL: one process */
+    const char *format, *columns; /* of a file of pairs or sentences, as the settings of these names
+                                     have them; both NULL: as in training, or as guessed */
 } att_eval_options;
 /* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
  * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */
@@ -1846,7 +1848,7 @@ ATT_API const char *att_training_checkpoint_path(const att_training *training);
  * is in memory (docs/training.md). */
 typedef struct att_corpus_input {
     const char *path;   /* text, or pairs in the format of the setting `train`; gzip and zstd files
-                           are   unpacked; "-": standard input; a pipe goes to a temporary file */
+                           are unpacked; "-": standard input; a pipe goes to a temporary file */
     const char *target; /* the lines parallel to those of `path`; NULL: one file */
     double weight;      /* how often an epoch reads each example; 0: once. A part is another one in
                            each epoch */
@@ -1887,6 +1889,7 @@ typedef struct att_search_progress {
     int64_t index, count;  /* the try that trains, from 0, and the tries of this round */
     int64_t round, rounds; /* from 1 */
     const att_training_progress *training;
+    const char *report; /* on the data, as in att_training_report() */
 } att_search_progress;
 typedef bool att_search_callback(void *context, const att_search_progress *progress);
 

@@ -6,9 +6,9 @@
 #include "base/hash.h"
 #include "base/progress.h"
 #include "base/quote.h"
-#include "base/random.h"
 #include "data/alignment.h"
 #include "data/example_reader.h"
+#include "data/hold_out.h"
 #include "data/same_source.h"
 #include "data/token_corpus.h"
 #include "text/pretokenizer.h"
@@ -160,6 +160,23 @@ static void record_unknown_label(corpus_reader *in, const att_line_view *labels)
     }
 }
 
+/* Counts a source with tags that the training data lack; tags are its last tokens. */
+static void record_unknown_tags(corpus_reader *in, const att_line_view *source)
+{
+    const sequence_builder *side = &in->sides[SOURCE];
+    if (side->counted || !att_vocab_has_tags(side->vocab))
+        return;
+    const char *tag;
+    size_t length, at = att_vocab_tags_start(side->vocab, source->text, source->length), tags = 0;
+    bool unknown = false;
+    while (att_tags_next(source->text, source->length, &at, &tag, &length))
+        tags++;
+    for (size_t i = side->ids.count - tags; i < side->ids.count; i++)
+        unknown |= side->ids.items[i] == ATT_ID_UNK;
+    if (unknown && in->stats.unknown_tag_pairs++ == 0)
+        in->stats.unknown_tag_line = source->number;
+}
+
 static att_status check_label_count(const corpus_reader *in, const att_line_view lines[SIDES])
 {
     int64_t tokens = count_words(&lines[SOURCE]), labels = count_words(&lines[TARGET]);
@@ -271,14 +288,10 @@ static att_status keep_copy_ids(corpus_reader *in, const att_line_view lines[SID
     return att_copy_builder_add(&in->copying, &encoded[SOURCE], &encoded[TARGET], in->err);
 }
 
-/* Whether a source is held out for validation. All pairs with the same source are on the same side,
- * so that no validation source occurs in training. */
 static bool is_valid_pair(const att_pair_read_options *options, const att_line_view *source)
 {
-    if (options->valid_fraction <= 0)
-        return false;
-    uint64_t h = att_hash(source->text, source->length);
-    return att_random_double(options->seed, ATT_STREAM_VALID_SPLIT, h) < options->valid_fraction;
+    return options->valid_fraction > 0 &&
+           att_hold_out_place(options->seed, source) < options->valid_fraction;
 }
 
 static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
@@ -299,6 +312,7 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
     }
     if (has_labels(in->options))
         record_unknown_label(in, &lines[TARGET]);
+    record_unknown_tags(in, &lines[SOURCE]);
     if (align)
         ATT_TRY(att_alignment_read(&in->alignment, align, align_name,
                                    new_tokens(in, &in->sides[SOURCE]),
@@ -363,27 +377,6 @@ static att_status refuse_one_sentence(const corpus_reader *in, const att_example
                     (long long)tokens);
 }
 
-/* The two sides of an example; tags are encoded with the source (text/vocab.h). Tags beside nothing
- * are left out: the source is empty. */
-static att_status get_sides(corpus_reader *in, const att_example_reader *examples,
-                            att_line_view sides[SIDES])
-{
-    const att_line_view *tags = &examples->sides[ATT_COLUMN_TAGS];
-    sides[SOURCE] = examples->sides[ATT_COLUMN_SOURCE];
-    sides[TARGET] = examples->sides[ATT_COLUMN_TARGET];
-    if (!examples->has_tags || tags->length == 0 || sides[SOURCE].length == 0)
-        return ATT_OK;
-    att_string *both = &in->tagged_source;
-    both->length = 0;
-    if (att_string_append(both, sides[SOURCE].text, sides[SOURCE].length) != ATT_OK ||
-        att_string_append(both, "\t", 1) != ATT_OK ||
-        att_string_append(both, tags->text, tags->length) != ATT_OK)
-        return att_fail_memory(in->err);
-    sides[SOURCE].text = both->data;
-    sides[SOURCE].length = both->length;
-    return ATT_OK;
-}
-
 static att_status read_examples(corpus_reader *in, att_example_reader *examples,
                                 const struct att_text_file *alignment)
 {
@@ -397,7 +390,8 @@ static att_status read_examples(corpus_reader *in, att_example_reader *examples,
             break;
         bool aligned = alignment->name && att_line_reader_next(&aligns, &align);
         last_line = examples->sides[ATT_COLUMN_SOURCE].number;
-        ATT_TRY(get_sides(in, examples, sides));
+        sides[TARGET] = examples->sides[ATT_COLUMN_TARGET];
+        ATT_TRY(att_example_source(&sides[SOURCE], &in->tagged_source, examples, in->err));
         ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, alignment->name));
         ATT_TRY(att_progress_check(in->err));
     }

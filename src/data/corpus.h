@@ -25,6 +25,7 @@ typedef struct att_example_format {
 } att_example_format;
 
 enum { ATT_FORMAT_DESCRIPTION_SIZE = 512 }; /* of a line that reports it */
+#define ATT_FORMAT_TOKENS_AND_LABELS "lines of tokens and labels"
 
 /* One side of all pairs, end to end: pair p has tokens ids[offsets[p]] … ids[offsets[p + 1] - 1].
  */
@@ -63,6 +64,8 @@ typedef struct att_corpus_stats {
      * their number */
     char unknown_label[ATT_QUOTED_SIZE];
     int64_t unknown_label_line;
+    /* pairs with tags that the training data lack, and the line of the first */
+    int64_t unknown_tag_pairs, unknown_tag_line;
     int64_t several_targets; /* sources with more than one target, where sources are linked */
     char format[ATT_FORMAT_DESCRIPTION_SIZE]; /* of the file; "": source<TAB>target lines */
 } att_corpus_stats;

@@ -158,6 +158,7 @@ void att_data_free(att_data *data)
     att_corpus_free(&data->train);
     att_corpus_free(&data->valid);
     att_word_vectors_free(&data->vectors);
+    att_string_free(&data->unknown_targets);
     att_string_free(&data->choices);
     *data = (att_data){ 0 };
 }

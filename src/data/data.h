@@ -24,6 +24,7 @@ typedef struct att_data {
     bool valid_in_train;         /* `valid` is a part of `train`: nothing was to be held out */
     int64_t overlapping_sources; /* pairs of `valid` whose source is also in `train` */
     att_word_vectors vectors;    /* of the source vocabulary; none if the run is resumed */
+    att_string unknown_targets;  /* the first target tokens that a kept vocabulary lacks */
     att_string choices; /* settings that were chosen by the data, and why: for the report */
 } att_data;
 
@@ -42,8 +43,11 @@ typedef struct att_data_read_options {
     const att_settings *settings;
     const att_vocab *source_vocab, *target_vocab;
     bool keep_target_text;
-    const char *features; /* the image features of `path`; NULL: those of the settings */
-    bool recorded_data;   /* files that the settings name may be opened */
+    bool keep_words; /* of sources, for models with character features; else as the settings ask */
+    const char *format, *columns; /* of `path`, as the settings of these names have them; both NULL:
+                                   * those of the settings */
+    const char *features;         /* the image features of `path`; NULL: those of the settings */
+    bool recorded_data;           /* files that the settings name may be opened */
 } att_data_read_options;
 
 /* The settings of a model come from whoever made its file. ATT_BAD_INPUT, naming the file, if

@@ -6,6 +6,7 @@
 #include "base/string.h"
 #include "data/data_choices.h"
 #include "data/pair_reader.h"
+#include "settings/setting_specs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +26,12 @@ enum {
 /* The least part of the target tokens that the source has too. */
 static const double COPY_PART = 0.6;
 
+/* Neither given nor chosen before, as the settings of the task translate are. */
+static bool is_unset(const att_settings *settings, const char *key)
+{
+    return settings->origin[att_setting_spec_find(key)] < ATT_FROM_DATA;
+}
+
 static att_status choose_number(att_data *data, att_settings *settings, const char *key,
                                 int64_t number, const char *reason, att_error *err)
 {
@@ -37,6 +44,7 @@ static att_status choose_number(att_data *data, att_settings *settings, const ch
 
 typedef struct copy_profile {
     int64_t pairs, tokens, copied; /* of the targets; those that their source has too */
+    int64_t words;                 /* of the targets */
 } copy_profile;
 
 static bool has_token(const att_string *line, att_tokenizer_kind kind, const char *token,
@@ -51,6 +59,27 @@ static bool has_token(const att_string *line, att_tokenizer_kind kind, const cha
     return false;
 }
 
+static int64_t count_words(const att_string *line)
+{
+    att_pretokenizer in = { .text = line->data,
+                            .length = line->length,
+                            .kind = ATT_TOKENIZER_SPACE };
+    const char *word;
+    size_t length;
+    int64_t count = 0;
+    while (att_pretokenizer_next(&in, &word, &length))
+        count++;
+    return count;
+}
+
+/* Characters of sentences are in other sentences by chance: three words or more on average. */
+static bool overlaps_by_chance(const copy_profile *profile, const att_settings *settings)
+{
+    return (settings->target_tokens == ATT_TOKENIZER_CHAR ||
+            settings->target_tokens == ATT_TOKENIZER_CODEPOINT) &&
+           profile->words >= 3 * profile->pairs;
+}
+
 static void count_copied(copy_profile *profile, const att_string *source, const att_string *target,
                          const att_settings *settings)
 {
@@ -60,6 +89,7 @@ static void count_copied(copy_profile *profile, const att_string *source, const 
     const char *token;
     size_t length;
     profile->pairs++;
+    profile->words += count_words(target);
     while (att_pretokenizer_next(&in, &token, &length)) {
         profile->tokens++;
         profile->copied +=
@@ -115,7 +145,8 @@ att_status att_data_choose_copy(att_data *data, att_settings *settings, const at
     att_pair_reader_free(&pairs);
     ATT_TRY(status);
     if (profile.pairs < ATT_DATA_CHOICE_MIN_PAIRS || profile.pairs >= COPY_PAIRS ||
-        (double)profile.copied < COPY_PART * (double)profile.tokens)
+        (double)profile.copied < COPY_PART * (double)profile.tokens ||
+        overlaps_by_chance(&profile, settings))
         return ATT_OK;
     char reason[128];
     snprintf(reason, sizeof reason,
@@ -135,7 +166,7 @@ static att_status choose_batch(att_data *data, att_settings *settings, att_error
 {
     int64_t tokens = tokens_of_epoch(&data->train);
     int64_t batch = settings->batch_tokens, before = batch;
-    if (!att_settings_is_open(settings, "batch-tokens"))
+    if (!is_unset(settings, "batch-tokens"))
         return ATT_OK;
     while (batch / 2 >= MIN_BATCH && tokens < MIN_STEPS * batch)
         batch /= 2;
@@ -176,9 +207,10 @@ static att_status choose_size(att_data *data, att_settings *settings, att_error 
                : ATT_OK;
 }
 
+/* Not in a time budget, which chooses them by the speed of the machine. */
 static att_status choose_epochs(att_data *data, att_settings *settings, att_error *err)
 {
-    if (!att_settings_is_open(settings, "epochs") || settings->steps > 0)
+    if (!is_unset(settings, "epochs") || settings->steps > 0 || settings->time)
         return ATT_OK;
     int64_t steps = att_ceil_div_i64(tokens_of_epoch(&data->train), settings->batch_tokens);
     int64_t epochs = att_ceil_div_i64(RUN_STEPS, steps);

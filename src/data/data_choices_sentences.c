@@ -105,6 +105,24 @@ static att_status take_all(taken_settings *taken, att_settings *settings, const 
     return ATT_OK;
 }
 
+/* Marks what choosing by the number of steps would change otherwise (att_data_choose_run), also
+ * where it is the same for both tasks. */
+static att_status keep_run(att_settings *settings, const att_settings *from, att_error *err)
+{
+    static const char *const keys[] = { "batch-tokens", "epochs" };
+    att_status status = ATT_OK;
+    for (size_t i = 0; status == ATT_OK && i < ATT_COUNT(keys); i++) {
+        att_string value = { 0 };
+        if (!att_settings_is_open(settings, keys[i]))
+            continue;
+        status = att_settings_get(&value, from, keys[i], err);
+        if (status == ATT_OK)
+            status = att_settings_set_from(settings, keys[i], value.data, ATT_FROM_DATA, err);
+        att_string_free(&value);
+    }
+    return status;
+}
+
 att_status att_data_choose_translate(att_data *data, att_settings *settings, const char *reason,
                                      att_error *err)
 {
@@ -113,6 +131,8 @@ att_status att_data_choose_translate(att_data *data, att_settings *settings, con
     att_status status = settings_of_translate(&from, settings, err);
     if (status == ATT_OK)
         status = take_all(&taken, settings, from, err);
+    if (status == ATT_OK)
+        status = keep_run(settings, from, err);
     if (status == ATT_OK && taken.column > 0 &&
         att_string_printf(&data->choices, "%-12sas for translate: %s\n%s\n", "chosen", reason,
                           taken.text.data) != ATT_OK)

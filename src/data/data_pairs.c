@@ -3,19 +3,21 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/quote.h"
 #include "data/data_choices.h"
 #include "data/example_reader.h"
+#include "data/hold_out.h"
+#include "data/known_sources.h"
 #include "data/synthetic_strings.h"
+#include "data/unknown_tokens.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The text of the training and validation corpus. */
 typedef struct pair_corpora {
     att_pair_text train, valid; /* `valid` is empty if pairs are held out of `train` */
     bool valid_from_train;
+    double valid_fraction; /* of `train` that is held out */
 } pair_corpora;
 
 /* ---- loading the text */
@@ -38,7 +40,9 @@ static att_status load_corpora(pair_corpora *out, const att_settings *settings, 
                         "there is no training data: give train, or source and target");
     ATT_TRY(att_pair_text_load(&out->train, &train, err));
     out->valid_from_train = !valid.tsv && !valid.source;
-    return out->valid_from_train ? ATT_OK : att_pair_text_load(&out->valid, &valid, err);
+    return out->valid_from_train
+               ? att_hold_out_fraction(&out->valid_fraction, &out->train, settings, err)
+               : att_pair_text_load(&out->valid, &valid, err);
 }
 
 static const char *name_of(const att_pair_text *text)
@@ -144,8 +148,9 @@ static att_status read_options(att_pair_read_options *out, const pair_corpora *f
 {
     ATT_TRY(file_options(out, settings, source, target, err));
     out->max_length = att_settings_uses_files(settings) ? settings->max_length : 0;
-    out->valid_fraction = from->valid_from_train ? settings->valid_fraction : 0;
+    out->valid_fraction = from->valid_fraction;
     out->seed = (uint64_t)settings->data_seed;
+    out->keep_source_hashes = true;
     return ATT_OK;
 }
 
@@ -161,6 +166,25 @@ static att_status refuse_new_labels(const att_corpus *train, const char *name, a
         train->stats.unknown_label);
 }
 
+/* Names target tokens that the model of init-from cannot generate, and refuses data that are mostly
+ * such tokens: it would learn to output unknown tokens. */
+static att_status check_unknown_targets(att_data *out, const pair_corpora *from,
+                                        const att_settings *settings, att_error *err)
+{
+    const att_sequence_stats *target = &out->train.stats.target;
+    if (target->unknown_tokens == 0)
+        return ATT_OK;
+    ATT_TRY(
+        att_unknown_targets(&out->unknown_targets, &from->train, settings, out->target_vocab, err));
+    if (2 * target->unknown_tokens <= target->tokens || out->unknown_targets.length == 0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name_of(&from->train),
+                    "%lld of %lld target tokens are not in the vocabulary of the model in "
+                    "init-from, such as %s; --init-vocab extend adds them",
+                    (long long)target->unknown_tokens, (long long)target->tokens,
+                    out->unknown_targets.data);
+}
+
 static att_status read_train(att_data *out, const pair_corpora *from, const att_settings *settings,
                              att_error *err)
 {
@@ -174,8 +198,10 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
     ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
     ATT_TRY(refuse_empty(&out->train, &options, name_of(&from->train), "train", err));
     bool again;
-    if (att_data_keeps_vocab(out))
-        return refuse_new_labels(&out->train, name_of(&from->train), err);
+    if (att_data_keeps_vocab(out)) {
+        ATT_TRY(refuse_new_labels(&out->train, name_of(&from->train), err));
+        return check_unknown_targets(out, from, settings, err);
+    }
     ATT_TRY(finish_vocabularies(out, settings, &again, err));
     if (!again)
         return ATT_OK;
@@ -189,16 +215,18 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
 }
 
 static att_status read_valid(att_corpus *out, const pair_corpora *from,
-                             const att_settings *settings, const att_vocab *source,
-                             const att_vocab *target, bool keep_text, att_error *err)
+                             const att_data_read_options *reading, att_error *err)
 {
+    const att_settings *settings = reading->settings;
     att_pair_read_options options;
-    ATT_TRY(read_options(&options, from, settings, source, target, err));
-    options.keep_target_text = keep_text;
+    ATT_TRY(
+        read_options(&options, from, settings, reading->source_vocab, reading->target_vocab, err));
+    options.keep_target_text = reading->keep_target_text;
+    options.keep_words |= reading->keep_words;
     options.link_sources = att_settings_model_type(settings) == ATT_MODEL_SEQ2SEQ;
     options.read_valid = from->valid_from_train;
-    if (from->valid_from_train)
-        options.valid_fraction = att_data_valid_part(settings);
+    if (from->valid_from_train && settings->valid_fraction == 0)
+        options.valid_fraction = ATT_VALID_SAMPLE;
     const att_pair_text *valid = from->valid_from_train ? &from->train : &from->valid;
     ATT_TRY(att_corpus_read(out, valid, &options, err));
     if (from->valid_from_train && settings->valid_fraction == 0 && out->pairs == 0) {
@@ -207,49 +235,34 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
         ATT_TRY(att_corpus_read(out, valid, &options, err));
     }
     if (from->valid_from_train && out->stats.lines == 0)
-        return att_fail(err, ATT_BAD_INPUT, name_of(valid),
-                        "is too small: valid-fraction %g holds out no %s; give valid",
-                        settings->valid_fraction, noun(&options));
+        return att_fail(err, ATT_BAD_INPUT, name_of(valid), ATT_NOTHING_HELD_OUT);
     ATT_TRY(refuse_empty(out, &options, name_of(valid), "validate", err));
     if (has_labels(settings) && out->stats.target.unknown_tokens == out->stats.target.tokens)
-        return att_fail_at(err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line,
-                           0, NULL, "expected labels of the training data, found only others: '%s'",
-                           out->stats.unknown_label);
+        return att_fail_at(
+            err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line, 0, NULL,
+            "expected labels of the training data, found only others: '%s'%s",
+            out->stats.unknown_label, from->valid_from_train ? ATT_LABELS_HELD_OUT : "");
     return ATT_OK;
 }
 
 /* ---- overlap of training and validation */
 
-static uint64_t hash_source(const att_corpus *corpus, int64_t pair)
-{
-    int64_t length;
-    const int32_t *ids = att_sequences_get(&corpus->source, pair, &length);
-    return att_hash(ids, (size_t)length * sizeof *ids);
-}
-
-static int by_value(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* Compares hashes only: a collision, one in 2^64 pairs, would hardly change the report. */
 static att_status count_overlap(att_data *data, att_error *err)
 {
-    const att_corpus *train = &data->train, *valid = &data->valid;
-    uint64_t *hashes = att_alloc((size_t)train->pairs, sizeof *hashes);
-    if (!hashes)
-        return att_fail_memory(err);
-    for (int64_t p = 0; p < train->pairs; p++)
-        hashes[p] = hash_source(train, p);
-    qsort(hashes, (size_t)train->pairs, sizeof *hashes, by_value);
-    for (int64_t p = 0; p < valid->pairs; p++) {
-        uint64_t wanted = hash_source(valid, p);
-        data->overlapping_sources +=
-            bsearch(&wanted, hashes, (size_t)train->pairs, sizeof wanted, by_value) != NULL;
-    }
-    att_free(hashes);
-    return ATT_OK;
+    att_known_sources sources = { 0 };
+    att_status status =
+        att_known_sources_add(&sources, data->valid.source_hashes, data->valid.pairs, err);
+    if (status == ATT_OK)
+        att_known_sources_find(&sources, data->train.source_hashes, data->train.pairs);
+    data->overlapping_sources = att_known_sources_found(&sources);
+    att_known_sources_free(&sources);
+    return status;
+}
+
+static void free_hashes(att_corpus *corpus)
+{
+    att_free(corpus->source_hashes);
+    corpus->source_hashes = NULL;
 }
 
 /* ---- loading and reading */
@@ -308,13 +321,22 @@ static att_status load(att_data *out, pair_corpora *from, att_settings *settings
     ATT_TRY(read_train(out, from, settings, err));
     ATT_TRY(att_data_choose_run(out, settings, err));
     ATT_TRY(att_data_load_vectors(out, settings, err));
-    bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU ||
-                     out->model_type == ATT_MODEL_TAGGER; /* for labels that training lacks */
-    ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,
-                       err));
+    const att_data_read_options valid = {
+        .settings = settings,
+        .source_vocab = out->source_vocab,
+        .target_vocab = out->target_vocab,
+        .keep_target_text =
+            settings->best_metric == ATT_BEST_METRIC_BLEU ||
+            out->model_type == ATT_MODEL_TAGGER, /* for labels that training lacks */
+    };
+    ATT_TRY(read_valid(&out->valid, from, &valid, err));
     out->valid_in_train = from->valid_from_train && settings->valid_fraction == 0;
     out->held_out = from->valid_from_train && !out->valid_in_train ? out->valid.pairs : 0;
-    return out->valid_in_train ? ATT_OK : count_overlap(out, err);
+    if (!out->valid_in_train)
+        ATT_TRY(count_overlap(out, err));
+    free_hashes(&out->train);
+    free_hashes(&out->valid);
+    return ATT_OK;
 }
 
 static att_status load_pairs(att_data *out, att_settings *settings, att_error *err)
@@ -325,13 +347,29 @@ static att_status load_pairs(att_data *out, att_settings *settings, att_error *e
     return status;
 }
 
+/* A format or columns of the caller replace both of the settings, which describe other files. */
+static att_status replace_format(att_example_format *out, const att_data_read_options *options,
+                                 att_error *err)
+{
+    if (!options->format && !options->columns)
+        return ATT_OK;
+    att_settings given = *options->settings;
+    given.columns = options->columns;
+    given.format = ATT_DATA_AUTO;
+    ATT_TRY(att_settings_check_format(&given, options->format, err));
+    out->format = (att_data_format)given.format;
+    return att_settings_columns(&out->columns, &given, err);
+}
+
 /* Reads the pairs of one file. */
 static att_status read_file(att_corpus *out, const att_data_read_options *options, att_error *err)
 {
     att_pair_read_options reading;
     ATT_TRY(file_options(&reading, options->settings, options->source_vocab, options->target_vocab,
                          err));
+    ATT_TRY(replace_format(&reading.format, options, err));
     reading.keep_target_text = options->keep_target_text;
+    reading.keep_words |= options->keep_words;
     reading.link_sources = att_settings_model_type(options->settings) == ATT_MODEL_SEQ2SEQ;
     const att_pair_files files = { .tsv = options->path };
     att_pair_text text = { 0 };
@@ -352,8 +390,7 @@ static att_status read_pairs(att_corpus *out, const att_data_read_options *optio
     pair_corpora from = { 0 };
     att_status status = get_corpora(&from, options->settings, err);
     if (status == ATT_OK)
-        status = read_valid(out, &from, options->settings, options->source_vocab,
-                            options->target_vocab, options->keep_target_text, err);
+        status = read_valid(out, &from, options, err);
     free_corpora(&from);
     return status;
 }

@@ -128,13 +128,23 @@ static bool has_ending(const char *name, const char *ending)
     return length >= end && strcmp(name + length - end, ending) == 0;
 }
 
-/* Whether the first record has the columns. */
+/* Whether a column is given by its name. */
+static bool has_names(const att_columns *columns)
+{
+    for (int i = 0; i < columns->count; i++)
+        if (columns->items[i].number < 0)
+            return true;
+    return false;
+}
+
+/* Whether the first record has the columns. Where they are given by name, a header is the only
+ * place for them, and reading names the column that it lacks. */
 static bool is_csv(const struct att_text_file *file, const att_example_format *format,
                    const att_line_view *first)
 {
     if (!memchr(first->text, ',', first->length))
         return false;
-    if (has_ending(file->name, ".csv"))
+    if (has_ending(file->name, ".csv") || has_names(&format->columns))
         return true;
     att_example_reader in = { .file = file, .kind = format->kind, .columns = format->columns };
     bool found = att_example_csv_start(&in, NULL) == ATT_OK;

@@ -2,6 +2,7 @@
 #include "data/example_reader.h"
 
 #include "base/error.h"
+#include "base/string.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,14 @@ static att_status fail_line(const att_example_reader *in, const att_line_view *l
 
 /* ---- lines of source<TAB>target */
 
+/* Commas, and not a tab in the whole file. */
+static bool looks_like_csv(const att_example_reader *in, const att_line_view *line)
+{
+    const att_string *text = &in->file->text;
+    return in->kind != ATT_EXAMPLES_CAPTIONS && memchr(line->text, ',', line->length) &&
+           !memchr(text->data, '\t', text->length);
+}
+
 static att_status split_pair(att_example_reader *in, const att_line_view *line, att_error *err)
 {
     static const char *const expected[] = {
@@ -53,7 +62,11 @@ static att_status split_pair(att_example_reader *in, const att_line_view *line, 
     for (size_t i = 0; i < line->length; i++)
         tabs += line->text[i] == '\t';
     if (tabs != 1 && !is_blank(line))
-        return fail_line(in, line, expected[in->kind], tabs == 0 ? "no tab" : more[in->kind], err);
+        return fail_line(in, line, expected[in->kind],
+                         tabs > 0                   ? more[in->kind]
+                         : looks_like_csv(in, line) ? "no tab; --format csv --columns A,B reads CSV"
+                                                    : "no tab",
+                         err);
     const char *tab = memchr(line->text, '\t', line->length);
     size_t length = tab ? (size_t)(tab - line->text) : line->length;
     size_t rest = tab ? length + 1 : length;
@@ -118,8 +131,8 @@ static att_status start_columns(att_example_reader *in, att_error *err)
         const att_column *column = &in->columns.items[i];
         if (in->columns.count > 0 && column->number < 0)
             return att_fail(err, ATT_BAD_INPUT, in->file->name,
-                            "columns: expected numbers, since the file has no names of columns, "
-                            "found '%s'",
+                            "columns: expected numbers, since tab-separated lines have no names of "
+                            "columns, found '%s'; format csv reads a file with a header",
                             att_quote(quoted, column->name, column->length));
         in->numbers[i] = in->columns.count > 0 ? column->number : i + 1;
         if (in->numbers[i] > 0)
@@ -208,7 +221,7 @@ static att_status start_format(att_example_reader *in, bool guessed, att_error *
         return start_columns(in, err);
     in->columns.count = 0; /* those of CoNLL files do not apply to lines of tokens and labels */
     if (tagged)
-        snprintf(in->description, sizeof in->description, "lines of tokens and labels");
+        snprintf(in->description, sizeof in->description, ATT_FORMAT_TOKENS_AND_LABELS);
     return ATT_OK;
 }
 
@@ -257,4 +270,21 @@ void att_example_reader_free(att_example_reader *in)
         att_string_free(&in->keys[i]);
         att_string_free(&in->values[i]);
     }
+}
+
+att_status att_example_source(att_line_view *out, att_string *buffer, const att_example_reader *in,
+                              att_error *err)
+{
+    const att_line_view *tags = &in->sides[ATT_COLUMN_TAGS];
+    *out = in->sides[ATT_COLUMN_SOURCE];
+    if (!in->has_tags || tags->length == 0 || out->length == 0)
+        return ATT_OK;
+    buffer->length = 0;
+    if (att_string_append(buffer, out->text, out->length) != ATT_OK ||
+        att_string_append(buffer, "\t", 1) != ATT_OK ||
+        att_string_append(buffer, tags->text, tags->length) != ATT_OK)
+        return att_fail_memory(err);
+    out->text = buffer->data;
+    out->length = buffer->length;
+    return ATT_OK;
 }

@@ -37,6 +37,11 @@ att_status att_example_reader_start(att_example_reader *out, const struct att_te
 att_status att_example_reader_next(att_example_reader *in, bool *found, att_error *err);
 void att_example_reader_free(att_example_reader *in);
 
+/* The source of the current example as it is encoded: with its tags, source<TAB>tags
+ * (text/vocab.h), in `buffer`. Tags beside nothing are left out: the source is empty. */
+att_status att_example_source(att_line_view *out, att_string *buffer, const att_example_reader *in,
+                              att_error *err);
+
 /* ---- the parts of the reader */
 
 /* "source", "sentences", "tokens"; "target", "labels": a side of the examples in reports. */

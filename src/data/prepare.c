@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/string.h"
@@ -11,7 +10,6 @@
 #include "data/prepared.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { USUAL_PART = 8 << 20, HEADER_SLACK = 16 << 10 };
@@ -88,19 +86,19 @@ att_status att_prepare_start(att_prepare_run *run, att_error *err)
 
 /* ---- the pairs that were written, read again */
 
-/* Calls `use` for blocks of training pairs, with their source tokens if `with_ids`. */
+/* Calls `use` for blocks of training pairs, without their tokens. */
 typedef void pairs_callback(void *context, const att_loaded_pairs *block);
 
-static att_status for_pairs(const att_token_corpus *whole, int64_t pairs, bool with_ids,
-                            pairs_callback *use, void *context, att_error *err)
+static att_status for_pairs(const att_token_corpus *whole, int64_t pairs, pairs_callback *use,
+                            void *context, att_error *err)
 {
     enum { BLOCK = 4096 };
     att_loaded_pairs block = { 0 };
     att_status status = ATT_OK;
     for (int64_t at = 0; at < pairs && status == ATT_OK; at += BLOCK) {
         block.pairs = 0;
-        status = att_token_corpus_load(whole, 0, at, att_min_i64(BLOCK, pairs - at), with_ids,
-                                       &block, err);
+        status =
+            att_token_corpus_load(whole, 0, at, att_min_i64(BLOCK, pairs - at), false, &block, err);
         if (status == ATT_OK) {
             use(context, &block);
             status = att_progress_check(err);
@@ -143,87 +141,13 @@ static att_status measure_lengths(att_token_corpus *stored, const att_token_corp
                                   int64_t pairs, bool has_labels, att_error *err)
 {
     lengths all = { .shortest = INT64_MAX, .end = !has_labels };
-    ATT_TRY(for_pairs(whole, pairs, false, sum_lengths, &all, err));
+    ATT_TRY(for_pairs(whole, pairs, sum_lengths, &all, err));
     all.out.ratio = fmin(all.targets / all.sources, ATT_OUTPUT_LENGTH_MAX);
-    ATT_TRY(for_pairs(whole, pairs, false, find_excess, &all, err));
+    ATT_TRY(for_pairs(whole, pairs, find_excess, &all, err));
     all.out.excess = fmin(ceil(all.out.excess), ATT_OUTPUT_LENGTH_MAX);
     stored->output_length = all.out;
     stored->shortest = all.shortest;
     return ATT_OK;
-}
-
-/* ---- sources of validation that are also trained on */
-
-typedef struct known_source {
-    uint64_t hash;
-    int64_t pairs; /* of validation */
-    bool found;
-} known_source;
-
-typedef struct known_sources {
-    known_source *items; /* sorted by hash */
-    size_t count;
-} known_sources;
-
-static uint64_t hash_ids(const att_sequences *side, int64_t pair)
-{
-    int64_t length;
-    const int32_t *ids = att_sequences_get(side, pair, &length);
-    return att_hash(ids, (size_t)length * sizeof *ids);
-}
-
-static int by_hash(const void *left, const void *right)
-{
-    uint64_t a = ((const known_source *)left)->hash, b = ((const known_source *)right)->hash;
-    return (a > b) - (a < b);
-}
-
-static void add_sources(void *context, const att_loaded_pairs *block)
-{
-    known_sources *all = context;
-    for (int64_t i = 0; i < block->pairs; i++)
-        all->items[all->count++] =
-            (known_source){ .hash = hash_ids(&block->source, i), .pairs = 1 };
-}
-
-static void find_sources(void *context, const att_loaded_pairs *block)
-{
-    known_sources *all = context;
-    for (int64_t i = 0; i < block->pairs; i++) {
-        const known_source wanted = { .hash = hash_ids(&block->source, i) };
-        known_source *item = bsearch(&wanted, all->items, all->count, sizeof wanted, by_hash);
-        if (item)
-            item->found = true;
-    }
-}
-
-static void merge_equal(known_sources *all)
-{
-    size_t kept = 0;
-    qsort(all->items, all->count, sizeof *all->items, by_hash);
-    for (size_t i = 0; i < all->count; i++)
-        if (kept > 0 && all->items[kept - 1].hash == all->items[i].hash)
-            all->items[kept - 1].pairs++;
-        else
-            all->items[kept++] = all->items[i];
-    all->count = kept;
-}
-
-static att_status count_overlap(att_data *data, const att_token_corpus *train, int64_t train_pairs,
-                                const att_token_corpus *valid, att_error *err)
-{
-    known_sources all = { .items = att_alloc((size_t)data->valid.pairs, sizeof *all.items) };
-    if (!all.items)
-        return att_fail_memory(err);
-    att_status status = for_pairs(valid, data->valid.pairs, true, add_sources, &all, err);
-    if (status == ATT_OK) {
-        merge_equal(&all);
-        status = for_pairs(train, train_pairs, true, find_sources, &all, err);
-    }
-    for (size_t i = 0; status == ATT_OK && i < all.count; i++)
-        data->overlapping_sources += all.items[i].found ? all.items[i].pairs : 0;
-    att_free(all.items);
-    return status;
 }
 
 /* ---- ending */
@@ -257,13 +181,12 @@ static att_status mix_files(att_prepare_run *run, att_error *err)
     return ATT_OK;
 }
 
-/* A view of one split as it is in the file, one example after the other. */
-static att_token_corpus whole_split(const att_token_file *file, att_token_split split,
-                                    att_mix_file *all, int64_t pairs)
+/* A view of the training data as they are in the file, one example after the other. */
+static att_token_corpus whole_train(const att_token_file *file, att_mix_file *all, int64_t pairs)
 {
     *all = (att_mix_file){ pairs, pairs };
     return (att_token_corpus){ .file = (att_token_file *)(uintptr_t)file,
-                               .split = split,
+                               .split = ATT_TOKENS_TRAIN,
                                .mix = { all, 1 },
                                .max_length = INT64_MAX };
 }
@@ -272,14 +195,12 @@ static att_status measure_pairs(att_prepare_run *run, const att_token_file *file
 {
     att_data *data = &run->data;
     att_token_corpus *stored = data->train.stored;
-    att_mix_file all[ATT_TOKENS_SPLITS];
+    att_mix_file all;
     int64_t pairs = file->sections[ATT_TOKENS_TRAIN][ATT_SECTION_TARGET_OFFSETS].count - 1;
-    att_token_corpus train = whole_split(file, ATT_TOKENS_TRAIN, &all[0], pairs);
-    att_token_corpus valid = whole_split(file, ATT_TOKENS_VALID, &all[1], data->valid.pairs);
+    att_token_corpus train = whole_train(file, &all, pairs);
     stored->max_length =
         att_max_i64(data->train.stats.source.max_length, data->train.stats.target.max_length);
-    ATT_TRY(measure_lengths(stored, &train, pairs, data->train.has_labels, err));
-    return data->valid_in_train ? ATT_OK : count_overlap(data, &train, pairs, &valid, err);
+    return measure_lengths(stored, &train, pairs, data->train.has_labels, err);
 }
 
 static att_status measure_data(att_prepare_run *run, att_error *err)

@@ -1,10 +1,11 @@
 /* Making a token file (token_file.h) from corpora that are read as streams: counting tokens for the
- * vocabularies, encoding the training data, encoding the validation data, each in one pass. Memory
+ * vocabularies, encoding the validation data, encoding the training data, each in one pass. Memory
  * is that of the vocabularies and of a part of a corpus, some megabytes. */
 #ifndef ATT_DATA_PREPARE_H
 #define ATT_DATA_PREPARE_H
 
 #include "data/data_loaders.h"
+#include "data/known_sources.h"
 #include "data/text_stream.h"
 #include "data/token_writer.h"
 
@@ -24,7 +25,8 @@ typedef struct att_prepare_run {
     size_t count_limit;                /* distinct tokens that are counted at once */
     att_prepare_corpus *train, *valid; /* `valid` NULL: a part of `train` */
     size_t train_count;
-    att_data data; /* vocabularies, statistics, and what is stored */
+    att_data data;                   /* vocabularies, statistics, and what is stored */
+    att_known_sources valid_sources; /* while pairs are encoded */
     att_token_writer *writer;
     att_vocab_pruned pruned[2];
 } att_prepare_run;

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "base/quote.h"
 #include "base/string.h"
+#include "data/hold_out.h"
 #include "data/data_choices.h"
 #include "data/example_reader.h"
 #include "data/token_corpus.h"
@@ -187,7 +188,12 @@ static att_status use_part(pair_pass *pass, att_prepare_corpus *from, const att_
     att_corpus part;
     ATT_TRY(att_corpus_read(&part, text, &pass->options, err));
     add_stats(pass, &part);
+    att_known_sources *sources = &pass->run->valid_sources;
+    if (pass->encodes && pass->split == ATT_TOKENS_TRAIN)
+        att_known_sources_find(sources, part.source_hashes, part.pairs);
     att_status status = pass->encodes ? write_part(pass, &part, err) : prune(pass->run, err);
+    if (status == ATT_OK && pass->split == ATT_TOKENS_VALID)
+        status = att_known_sources_add(sources, part.source_hashes, part.pairs, err);
     if (pass->encodes && pass->split == ATT_TOKENS_TRAIN) {
         from->examples += part.pairs;
         from->source_tokens += part.stats.source.tokens;
@@ -233,6 +239,7 @@ typedef struct known_format {
     att_example_format format;
     att_string keys[ATT_COLUMN_COUNT];
     bool has_tags;
+    double valid_fraction; /* that is held out, if there are no validation data */
 } known_format;
 
 static att_status find_keys(known_format *out, att_example_reader *examples, att_error *err)
@@ -325,6 +332,9 @@ static att_status look_at_sample(att_prepare_run *run, known_format *format, att
     att_pair_text sample = text_of(&run->train[0], &part);
     if (status == ATT_OK)
         status = find_format(format, &sample, run->settings, err);
+    format->valid_fraction = run->settings->valid_fraction;
+    if (status == ATT_OK && run->train_count == 1) /* of several, another may have enough sources */
+        status = att_hold_out_fraction(&format->valid_fraction, &sample, run->settings, err);
     if (status == ATT_OK)
         status = att_data_choose_tokens(&run->data, run->settings, &sample, err);
     if (status == ATT_OK)
@@ -346,7 +356,7 @@ static pair_pass new_pass(att_prepare_run *run, const known_format *format, bool
                         .options = { .source_vocab = run->data.source_vocab,
                                      .target_vocab = run->data.target_vocab,
                                      .max_length = settings->max_length,
-                                     .valid_fraction = from_train ? settings->valid_fraction : 0,
+                                     .valid_fraction = from_train ? format->valid_fraction : 0,
                                      .seed = (uint64_t)settings->data_seed,
                                      .format = format->format } };
 }
@@ -376,9 +386,7 @@ static att_status refuse_empty(const pair_pass *pass, const char *purpose, att_e
         return ATT_OK;
     const char *name = att_text_stream_name(pass->list[0].source);
     if (pass->stats.lines == 0 && pass->options.read_valid)
-        return att_fail(err, ATT_BAD_INPUT, name,
-                        "is too small: valid-fraction %g holds out no %s; give valid",
-                        pass->run->settings->valid_fraction, noun);
+        return att_fail(err, ATT_BAD_INPUT, name, ATT_NOTHING_HELD_OUT);
     if (pass->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name, "has no %s to %s on", noun, purpose);
     return att_fail(err, ATT_BAD_INPUT, name,
@@ -419,14 +427,16 @@ static att_status count_tokens(att_prepare_run *run, const known_format *format,
     return finish_vocabs(run, err);
 }
 
+/* After the validation data, whose sources are looked for. */
 static att_status encode_train(att_prepare_run *run, const known_format *format, att_error *err)
 {
     pair_pass pass = new_pass(run, format, !run->valid);
-    pass.encodes = true;
+    pass.encodes = pass.options.keep_source_hashes = true;
     ATT_TRY(run_pass(&pass, "encoding", err));
     ATT_TRY(refuse_empty(&pass, "train", err));
     run->data.train.stats = pass.stats;
-    run->data.train.has_labels = run->data.model_type != ATT_MODEL_SEQ2SEQ;
+    if (!run->data.valid_in_train)
+        run->data.overlapping_sources = att_known_sources_found(&run->valid_sources);
     return check_labels(run, &pass.stats, err);
 }
 
@@ -438,8 +448,8 @@ static att_status encode_valid(att_prepare_run *run, const known_format *format,
     pass.split = ATT_TOKENS_VALID;
     pass.options.keep_target_text = pass.options.keep_source_hashes = true;
     pass.options.read_valid = from_train;
-    if (from_train)
-        pass.options.valid_fraction = att_data_valid_part(run->settings);
+    if (sample)
+        pass.options.valid_fraction = ATT_VALID_SAMPLE;
     if (!from_train) {
         pass.list = run->valid;
         pass.count = 1;
@@ -455,14 +465,14 @@ static att_status encode_valid(att_prepare_run *run, const known_format *format,
     att_corpus *valid = &run->data.valid;
     valid->pairs = pass.pairs;
     valid->stats = pass.stats;
-    valid->has_labels = run->data.train.has_labels;
+    valid->has_labels = run->data.train.has_labels = run->data.model_type != ATT_MODEL_SEQ2SEQ;
     run->data.valid_in_train = sample;
     run->data.held_out = from_train && !sample ? pass.pairs : 0;
     if (valid->has_labels && pass.stats.target.unknown_tokens == pass.stats.target.tokens)
         return att_fail_at(err, ATT_BAD_INPUT, att_text_stream_name(pass.list[0].source),
                            (int)pass.stats.unknown_label_line, 0, NULL,
-                           "expected labels of the training data, found only others: '%s'",
-                           pass.stats.unknown_label);
+                           "expected labels of the training data, found only others: '%s'%s",
+                           pass.stats.unknown_label, from_train ? ATT_LABELS_HELD_OUT : "");
     return ATT_OK;
 }
 
@@ -472,8 +482,8 @@ static att_status prepare(att_prepare_run *run, known_format *format, att_error 
     ATT_TRY(start_vocabs(run, format->has_tags, err));
     ATT_TRY(count_tokens(run, format, err));
     ATT_TRY(att_prepare_start(run, err));
-    ATT_TRY(encode_train(run, format, err));
     ATT_TRY(encode_valid(run, format, err));
+    ATT_TRY(encode_train(run, format, err));
     return att_prepare_finish(run, err);
 }
 
@@ -481,6 +491,7 @@ att_status att_prepare_pairs(att_prepare_run *run, att_error *err)
 {
     known_format format = { 0 };
     att_status status = prepare(run, &format, err);
+    att_known_sources_free(&run->valid_sources);
     for (int i = 0; i < ATT_COLUMN_COUNT; i++)
         att_string_free(&format.keys[i]);
     return status;

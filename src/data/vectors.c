@@ -145,6 +145,8 @@ static att_status read_header(att_vectors_reader *in, const char *line, size_t l
     double width = 0;
     bool no_memory;
     next_field(line, length, &at, &field, &size);
+    if (!parse_number(in, &in->header_count, field, size, &no_memory))
+        return att_fail_memory(err);
     next_field(line, length, &at, &field, &size);
     if (!parse_number(in, &width, field, size, &no_memory))
         return att_fail_memory(err);
@@ -227,6 +229,7 @@ static att_status read_line(att_vectors_reader *in, const char *line, size_t len
     if (in->out.size == 0)
         ATT_TRY(set_width(in, count_fields(line, length) - 1, err));
     ATT_TRY(find_numbers(in, line, length, &word_length, err));
+    in->count++;
     return keep_vector(in, line, length, word_length, err);
 }
 
@@ -264,6 +267,10 @@ att_status att_vectors_finish(att_vectors_reader *in, att_word_vectors *out, att
         ATT_TRY(read_line(in, in->line.data, in->line.length, err));
     if (in->out.size == 0)
         return att_fail(err, ATT_BAD_INPUT, in->name, "has no vectors: it is empty");
+    if (in->header_count > 0 && in->header_count != (double)in->count)
+        return att_fail(err, ATT_BAD_INPUT, in->name,
+                        "expected %.0f vector%s as its first line says, found %lld",
+                        in->header_count, in->header_count > 1 ? "s" : "", (long long)in->count);
     if (in->out.found == 0)
         return att_fail(err, ATT_BAD_INPUT, in->name,
                         "has no vector for any of the %lld words of the training data",

@@ -28,6 +28,8 @@ typedef struct att_vectors_reader {
     att_string line, scratch; /* a line that began in an earlier piece; one number */
     int64_t line_number;      /* lines read */
     int64_t width_line;       /* where the width was first seen */
+    double header_count;      /* the vectors that the header states; 0: there is no header */
+    int64_t count;            /* the vectors read */
     att_string_set lower;     /* lowercase forms of the words */
     int32_t *first, *next;    /* words by lowercase form, as chains of ids; 0 ends one */
     uint8_t *match;           /* [vocabulary size] 0: none, 1: of the lowercase form, 2: exact */
@@ -42,8 +44,8 @@ att_status att_vectors_start(att_vectors_reader *out, const att_vocab *vocab, co
 att_status att_vectors_feed(att_vectors_reader *in, const char *bytes, size_t count,
                             att_error *err);
 
-/* Reads what is left, and moves the vectors to *out. ATT_BAD_INPUT if the file has none, or none of
- * a word of the vocabulary. */
+/* Reads what is left, and moves the vectors to *out. ATT_BAD_INPUT if the file has none, other than
+ * its header states, as a truncated download has, or none of a word of the vocabulary. */
 att_status att_vectors_finish(att_vectors_reader *in, att_word_vectors *out, att_error *err);
 void att_vectors_free(att_vectors_reader *in);
 

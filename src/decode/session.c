@@ -55,6 +55,14 @@ att_status att_ensemble_check(const att_model *model, att_model *const *ensemble
     return ATT_OK;
 }
 
+bool att_ensemble_reads_words(const att_model *model, att_model *const *ensemble, size_t count)
+{
+    bool reads = model->settings->char_features != ATT_CHAR_FEATURES_NONE;
+    for (size_t i = 0; i < count; i++)
+        reads |= ensemble[i]->settings->char_features != ATT_CHAR_FEATURES_NONE;
+    return reads;
+}
+
 att_status att_ensemble_error(att_status status, size_t index, att_error *err)
 {
     if (status != ATT_BAD_INPUT || !err)

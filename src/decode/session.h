@@ -39,6 +39,9 @@ struct att_session {
 att_status att_ensemble_check(const att_model *model, att_model *const *ensemble, size_t count,
                               att_error *err);
 
+/* Whether one of them has character features, so that the data must keep the words of sources. */
+bool att_ensemble_reads_words(const att_model *model, att_model *const *ensemble, size_t count);
+
 /* Names model `index`, from 0, in an error of one model of an ensemble. */
 att_status att_ensemble_error(att_status status, size_t index, att_error *err);
 

@@ -85,6 +85,11 @@ static att_status run_eval(classifier_eval *out, const att_model *model, att_eva
                            att_string *notes, att_error *err)
 {
     const att_data_read_options reading = { .path = call->path,
+                                            .format = call->options.format,
+                                            .columns = call->options.columns,
+                                            .keep_words = att_ensemble_reads_words(
+                                                model, call->decoding.ensemble,
+                                                call->decoding.ensemble_count),
                                             .settings = model->settings,
                                             .recorded_data = call->options.recorded_data,
                                             .source_vocab = model->source_vocab,

@@ -165,12 +165,17 @@ static att_status compare_seq2seq(att_comparison **out, const model_comparison *
 static att_status read_labels(att_corpus *out, const model_comparison *c, int which, att_error *err)
 {
     const compared_system *s = &c->systems[which];
-    const att_data_read_options reading = { .path = c->path,
-                                            .settings = s->model->settings,
-                                            .keep_target_text =
-                                                att_model_type_get(s->model) == ATT_MODEL_TAGGER,
-                                            .source_vocab = s->model->source_vocab,
-                                            .target_vocab = s->model->target_vocab };
+    const att_data_read_options reading = {
+        .path = c->path,
+        .format = s->options.format,
+        .columns = s->options.columns,
+        .keep_words =
+            att_ensemble_reads_words(s->model, s->decoding.ensemble, s->decoding.ensemble_count),
+        .settings = s->model->settings,
+        .keep_target_text = att_model_type_get(s->model) == ATT_MODEL_TAGGER,
+        .source_vocab = s->model->source_vocab,
+        .target_vocab = s->model->target_vocab
+    };
     ATT_TRY(att_ensemble_check(s->model, s->decoding.ensemble, s->decoding.ensemble_count, err));
     ATT_TRY(att_evaluation_meet(c->call, att_data_read(out, &reading, err), s->model, out, err));
     if (which == SYSTEM)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "base/file.h"
 #include "base/math.h"
 #include "base/minmax.h"
@@ -43,18 +44,45 @@ static att_status get_data(att_corpus *out, const att_model *model, const char *
                                             .source_vocab = model->source_vocab,
                                             .target_vocab = model->target_vocab,
                                             .keep_target_text = eval->metric_count > 0,
+                                            .format = eval->format,
+                                            .columns = eval->columns,
                                             .features = eval->features,
                                             .recorded_data = eval->recorded_data };
     return att_data_read(out, &options, err);
+}
+
+/* How a file other than lines of source<TAB>target, or tokens<TAB>labels, was read. */
+static att_status report_format(att_string *notes, const char *name, const att_corpus_stats *stats)
+{
+    if (!*stats->format || strcmp(stats->format, ATT_FORMAT_TOKENS_AND_LABELS) == 0)
+        return ATT_OK;
+    return att_string_printf(notes, "%-12s%s: %s\n", "format", name, stats->format);
+}
+
+static att_status report_unknown_tags(att_string *notes, const char *name, const att_corpus *corpus)
+{
+    int64_t count = corpus->stats.unknown_tag_pairs;
+    if (count == 0)
+        return ATT_OK;
+    return att_string_printf(notes,
+                             "%-12s%s: %lld of %lld line%s %s tags that the training data lack, "
+                             "read as unknown tokens; the first is line %lld\n",
+                             "note", name, (long long)count, (long long)corpus->pairs,
+                             corpus->pairs == 1 ? "" : "s", count == 1 ? "has" : "have",
+                             (long long)corpus->stats.unknown_tag_line);
 }
 
 att_status att_corpus_eval_warnings(att_string *notes, const char *path, const att_corpus *corpus,
                                     att_error *err)
 {
     const char *name = path ? att_file_display_name(path) : "validation";
-    if (!notes || att_corpus_warnings(notes, name, corpus) == ATT_OK)
+    if (!notes)
         return ATT_OK;
-    return att_fail_memory(err);
+    if ((path && report_format(notes, name, &corpus->stats) != ATT_OK) ||
+        report_unknown_tags(notes, name, corpus) != ATT_OK ||
+        att_corpus_warnings(notes, name, corpus) != ATT_OK)
+        return att_fail_memory(err);
+    return ATT_OK;
 }
 
 att_status att_corpus_eval_lengths(const att_corpus *corpus, const att_model *model,

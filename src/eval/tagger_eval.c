@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "decode/session.h"
 #include "eval/corpus_eval.h"
 #include "eval/evaluation.h"
 #include "eval/tagger_predict.h"
@@ -107,6 +108,11 @@ static att_status run_eval(tagger_eval *out, const att_model *model, att_evaluat
                            att_string *notes, att_error *err)
 {
     const att_data_read_options reading = { .path = call->path,
+                                            .format = call->options.format,
+                                            .columns = call->options.columns,
+                                            .keep_words = att_ensemble_reads_words(
+                                                model, call->decoding.ensemble,
+                                                call->decoding.ensemble_count),
                                             .settings = model->settings,
                                             .recorded_data = call->options.recorded_data,
                                             .keep_target_text = true,

@@ -392,6 +392,22 @@ static att_status check_format(const att_settings *settings, att_error *err)
     return ATT_OK;
 }
 
+att_status att_settings_check_format(att_settings *settings, const char *format, att_error *err)
+{
+    const char *const *names = att_setting_find("format")->choices;
+    char quoted[ATT_QUOTED_SIZE];
+    int index = 0;
+    while (format && names[index] && strcmp(names[index], format) != 0)
+        index++;
+    if (format && !names[index])
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "format expects auto, tsv, conll, sigmorphon, scan, csv or jsonl, not '%s'",
+                        att_quote(quoted, format, strlen(format)));
+    if (format)
+        settings->format = index;
+    return check_format(settings, err);
+}
+
 /* A run that resumes takes the files from its checkpoint. */
 static att_status check_files(const att_settings *settings, att_error *err)
 {

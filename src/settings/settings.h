@@ -308,6 +308,10 @@ typedef struct att_columns {
 /* Parses the setting `columns`. The names belong to the settings. */
 att_status att_settings_columns(att_columns *out, const att_settings *settings, att_error *err);
 
+/* Sets the format of files by its name (NULL: leaves it), and checks it and the columns: whether
+ * the task reads them. */
+att_status att_settings_check_format(att_settings *settings, const char *format, att_error *err);
+
 /* Parses the setting `time`: "90s", "30m", "1h30m". 0 where it is not given. */
 att_status att_settings_seconds(double *out, const att_settings *settings, att_error *err);
 

@@ -270,6 +270,7 @@ static att_status search_and_train(att_search *search, const att_settings *setti
     ATT_TRY(att_search_plan(search, settings, search_cost(settings->tries),
                             count_rounds(settings->tries), err));
     ATT_TRY(att_file_lock_take(&lock, search->model_path.data, err));
+    at.progress.report = search->report.data;
     att_status status = run_rounds(&at, err);
     if (status == ATT_OK)
         status = finish_files(search, err);
@@ -311,6 +312,7 @@ void att_search_free(att_search *search)
     att_free(search->ranks);
     att_string_free(&search->model_path);
     att_string_free(&search->checkpoint_path);
+    att_string_free(&search->report);
     att_string_free(&search->command);
     att_free(search);
 }

@@ -24,6 +24,7 @@ struct att_search {
     att_string model_path, checkpoint_path;
     double start, deadline; /* as in att_budget */
     double step_seconds, validation_seconds;
+    att_string report; /* on the data */
     att_string command;
 };
 

@@ -331,6 +331,8 @@ att_status att_search_plan(att_search *search, const att_settings *settings, dou
         search->validation_seconds = first->budget.validation_seconds;
         status = keep_chosen(chosen, opened, err);
     }
+    if (status == ATT_OK && att_data_report(&search->report, &first->data) != ATT_OK)
+        status = att_fail_memory(err);
     const search_base base = { settings, chosen, first, rounds };
     if (status == ATT_OK)
         status = plan_tries(search, &base, err);

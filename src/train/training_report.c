@@ -57,12 +57,16 @@ static att_status report_initial(att_string *out, const att_training *training)
                                           : "its vocabulary is kept: %" PRId64
                                             " training tokens are unknown\n",
                                  source + target);
-    return att_string_printf(out,
-                             extended ? "its vocabularies were extended by %" PRId64
-                                        " source and %" PRId64 " target tokens\n"
-                                      : "its vocabularies are kept: %" PRId64 " source and %" PRId64
-                                        " target tokens of the training data are unknown\n",
-                             source, target);
+    ATT_TRY(att_string_printf(out,
+                              extended ? "its vocabularies were extended by %" PRId64
+                                         " source and %" PRId64 " target tokens"
+                                       : "its vocabularies are kept: %" PRId64
+                                         " source and %" PRId64
+                                         " target tokens of the training data are unknown",
+                              source, target));
+    return data->unknown_targets.length > 0
+               ? att_string_printf(out, ", such as %s\n", data->unknown_targets.data)
+               : att_string_puts(out, "\n");
 }
 
 static att_status report_run(att_string *out, const att_training *training)
@@ -82,9 +86,10 @@ static att_status report_run(att_string *out, const att_training *training)
     ATT_TRY(report_initial(out, training));
     if (training->choices.length > 0)
         ATT_TRY(att_string_append(out, training->choices.data, training->choices.length));
-    ATT_TRY(att_string_printf(out, "%-12s%" PRId64 " steps in %" PRId64 " epoch%s\n", "plan",
-                              training->plan.total_steps, training->settings->epochs,
-                              training->settings->epochs == 1 ? "" : "s"));
+    ATT_TRY(
+        att_string_printf(out, "%-12s%" PRId64 " step%s in %" PRId64 " epoch%s\n", "plan",
+                          training->plan.total_steps, training->plan.total_steps == 1 ? "" : "s",
+                          training->settings->epochs, training->settings->epochs == 1 ? "" : "s"));
     ATT_TRY(att_training_report_processes(out, training));
     if (state->step == 0)
         return ATT_OK;

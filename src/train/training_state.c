@@ -51,7 +51,7 @@ double att_validation_metric(const att_validation *validation, att_best_metric b
 }
 
 /* Equal metrics are common near the end of a simple task; the loss decides then. */
-static bool is_better(const att_validation *a, const att_validation *b, att_best_metric by)
+bool att_validation_is_better(const att_validation *a, const att_validation *b, att_best_metric by)
 {
     double one = att_validation_metric(a, by), other = att_validation_metric(b, by);
     return one < other || (one == other && a->loss < b->loss);
@@ -71,7 +71,7 @@ att_status att_training_state_add_validation(att_training_state *state,
         state->history_capacity = (int64_t)bigger;
     }
     const att_validation *best = att_training_state_best(state);
-    *better = !best || is_better(validation, best, by);
+    *better = !best || att_validation_is_better(validation, best, by);
     state->history[state->history_count] = *validation;
     state->history[state->history_count++].perplexity = att_exp(validation->loss);
     if (*better)

@@ -34,6 +34,9 @@ void att_training_state_free(att_training_state *state);
 /* The metric that selects the best validation; lower is better. */
 double att_validation_metric(const att_validation *validation, att_best_metric by);
 
+/* Whether `a` is better than `b` by the metric, and where that is equal by the loss. */
+bool att_validation_is_better(const att_validation *a, const att_validation *b, att_best_metric by);
+
 /* The last validation and the best; NULL before the first. */
 const att_validation *att_training_state_last(const att_training_state *state);
 const att_validation *att_training_state_best(const att_training_state *state);

@@ -199,9 +199,36 @@ static void data_without_examples_are_refused(void **state)
     assert_refused(GIVEN("pairs", "train", "good", "valid", "empty"), "empty",
                    "has no pairs to validate on");
     assert_refused(GIVEN("pairs", "train", "good", "valid-fraction", "0.1"), "good",
-                   "is too small: valid-fraction 0.1 holds out no pairs; give valid");
+                   "has too few different sources to hold some out for validation; give --valid "
+                   "FILE, or --valid-fraction 0 to validate on the training data");
     assert_refused(GIVEN("pairs"), "",
                    "there is no training data: give train, or source and target");
+}
+
+/* Of all pairs with it, if it has several; tags belong to a source. */
+static void small_data_hold_out_one_source(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *task, *text;
+        int64_t train, valid;
+    } rows[] = {
+        { "pairs", "a\tb\nc\td\n", 1, 1 },
+        { "pairs", "a\tb\nc\td\ne\tf\ng\th\n\tx\n", 3, 1 },
+        { "pairs", "a\tb\tX\na\tc\tY\na\td\tZ\n", 2, 1 },
+        { "pairs", "a\tb\nc\td\na\te\nc\tf\n", 2, 2 },
+        { "classify", "a\tX\nb\tX\na b\tY\nb a\tY\nb b\tY\na a\tX\n", 5, 1 },
+        { "tag", "a b\tX Y\nb\tY\nb a\tY X\n", 2, 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        put("small", rows[i].text);
+        att_data data = load(GIVEN(rows[i].task, "train", "small", "valid-fraction", "0.001"));
+        assert_int_equal(data.train.pairs, rows[i].train);
+        assert_int_equal(data.valid.pairs, rows[i].valid);
+        assert_int_equal(data.held_out, rows[i].valid);
+        assert_int_equal(data.overlapping_sources, 0);
+        att_data_free(&data);
+    }
 }
 
 static void valid_fraction_0_trains_on_everything(void **state)
@@ -320,6 +347,7 @@ int main(void)
         IN_FOLDER(without_a_validation_file_pairs_are_held_out),
         IN_FOLDER(the_validation_of_a_model_is_read_by_its_vocabularies),
         IN_FOLDER(data_without_examples_are_refused),
+        IN_FOLDER(small_data_hold_out_one_source),
         IN_FOLDER(valid_fraction_0_trains_on_everything),
         IN_FOLDER(the_report_has_lengths_vocabularies_and_skipped_lines),
         IN_FOLDER(without_warnings_the_report_has_four_lines),

@@ -221,6 +221,28 @@ static void sentences_are_trained_as_translate_does(void **state)
         "            average-checkpoints 5\n");
 }
 
+/* Their size would halve the batch otherwise, and choose other epochs. */
+static void sentences_keep_the_batch_and_the_epochs_of_translate(void **state)
+{
+    (void)state;
+    data_case c = { "pairs", NULL, translations, MANY_LINES };
+    att_settings *settings = settings_of(&c);
+    att_data data = { .train = { .pairs = MANY_LINES,
+                                 .stats = { .source.tokens = 9 * MANY_LINES } } };
+    att_pair_text text = { .tsv.name = "f" };
+    for (int n = 0; n < c.lines; n++)
+        c.line(&text.tsv.text, n);
+    assert_int_equal(att_data_choose_tokens(&data, settings, &text, NULL), ATT_OK);
+    size_t told = data.choices.length;
+    assert_int_equal(att_data_choose_run(&data, settings, NULL), ATT_OK);
+    assert_int_equal(settings->batch_tokens, 4096);
+    assert_int_equal(settings->epochs, 60);
+    assert_int_equal(data.choices.length, told);
+    att_string_free(&data.choices);
+    att_pair_text_free(&text);
+    att_settings_free(settings);
+}
+
 static void few_sentences_are_subwords_of_an_rnn(void **state)
 {
     (void)state;
@@ -290,6 +312,16 @@ static void forms(att_string *out, int n)
     put(out, "ed\n");
 }
 
+/* Sentences of two languages that share most of their characters. */
+static void other_words(att_string *out, int n)
+{
+    put(out, "the cat sees a red house ");
+    put_name(out, n);
+    put(out, "\ta red house the cat ");
+    put_name(out, n);
+    put(out, "\n");
+}
+
 static void assert_copying(data_case c, bool copies, const char *told)
 {
     att_settings *settings = settings_of(&c);
@@ -321,6 +353,12 @@ static void few_pairs_that_repeat_their_source_are_copied(void **state)
     assert_copying((data_case){ "pairs", GIVEN("normalizer", "sigmoid"), forms, LINES }, false, "");
     assert_copying((data_case){ "pairs", GIVEN("target-tokens", "word"), forms, LINES }, false, "");
     assert_copying((data_case){ "translate", NULL, forms, LINES }, false, "");
+    assert_copying((data_case){ "pairs", NULL, other_words, LINES }, false, "");
+    assert_copying((data_case){ "pairs", GIVEN("source-tokens", "space", "target-tokens", "space"),
+                                other_words, LINES },
+                   true,
+                   "chosen      copy yes: only 120 pairs, and 100 % of the target tokens are in "
+                   "their source\n");
 }
 
 /* ---- batch, model and run */
@@ -427,6 +465,7 @@ int main(void)
         cmocka_unit_test(joint_sides_get_the_same_tokens),
         cmocka_unit_test(lines_that_cannot_be_read_are_left_out),
         cmocka_unit_test(sentences_are_trained_as_translate_does),
+        cmocka_unit_test(sentences_keep_the_batch_and_the_epochs_of_translate),
         cmocka_unit_test(few_sentences_are_subwords_of_an_rnn),
         cmocka_unit_test(given_settings_hold_among_sentences),
         cmocka_unit_test(parallel_files_are_sentences_too),

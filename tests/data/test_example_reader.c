@@ -79,7 +79,9 @@ static void lines_with_one_tab_are_read_as_ever(void **state)
     PAIRS("a\n", "1: expected source<TAB>target, found no tab");
     PAIRS("a\tb\tc d\n", TOO_MANY);
     PAIRS("dog\tHund\tchien\n", TOO_MANY);
-    PAIRS("a, b\n", "1: expected source<TAB>target, found no tab");
+    PAIRS("a, b\n", "1: expected source<TAB>target, found no tab; --format csv --columns A,B reads "
+                    "CSV");
+    PAIRS("a\tb\nc, d\n", "a>b@1; 2: expected source<TAB>target, found no tab");
     PAIRS("", "");
 }
 
@@ -109,8 +111,8 @@ static void columns_of_tab_separated_lines_are_chosen_by_number(void **state)
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_TSV, "1,4", "a\tb\tc\n",
                     "1: expected at least 4 columns, found 3 columns");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_TSV, "x,y", "a\tb\n",
-                    "0: columns: expected numbers, since the file has no names of columns, found "
-                    "'x'");
+                    "0: columns: expected numbers, since tab-separated lines have no names of "
+                    "columns, found 'x'; format csv reads a file with a header");
 }
 
 static void lines_of_in_and_out_are_split(void **state)
@@ -147,9 +149,11 @@ static void bad_csv_is_named_by_line(void **state)
     PAIRS("source,target\n\"a\"x,b\n",
           "2: expected a comma or the end of the line after a closing quote");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_CSV, NULL, "a,b\n1,2\n",
-                    "1: expected columns such as source and target (columns names others) in the "
-                    "header, found a, b");
+                    "1: expected columns such as source and target (--columns A,B names others) in "
+                    "the header, found a, b");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_CSV, "a,z", "a,b\n1,2\n",
+                    "1: expected the column 'z' in the header, found a, b");
+    assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_AUTO, "a,z", "a,b\n1,2\n",
                     "1: expected the column 'z' in the header, found a, b");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_CSV, "1,3", "a,b\n1,2\n",
                     "1: expected the column '3' in the header, found a, b");

@@ -86,6 +86,8 @@ static void bad_vectors_are_named_by_line(void **state)
     (void)state;
     assert_vectors("the 1 2\na 1 2 3\n", "2: expected 2 numbers as in line 1, found 3");
     assert_vectors("the 1 2\na 1\n", "2: expected 2 numbers as in line 1, found 1");
+    assert_vectors("2 3\nthe 1 2 3\n", "0: expected 2 vectors as its first line says, found 1");
+    assert_vectors("1 1\nthe 1\nof 2\n", "0: expected 1 vector as its first line says, found 2");
     assert_vectors("2 3\nthe 1 2\n", "2: expected 3 numbers as in line 1, found 2");
     assert_vectors("the 1 x\n", "1: expected a finite number, found 'x'");
     assert_vectors("the 1 nan\n", "1: expected a finite number, found 'nan'");

@@ -396,14 +396,18 @@ static void times_are_sums_of_hours_minutes_and_seconds(void **state)
 
 /* ---- what more time would bring */
 
-static void expect_outlook(const double *rates, int64_t count, const char *expected)
+/* `losses` NULL: all are 0. */
+static void expect_outlook(const double *rates, const double *losses, int64_t count,
+                           const char *expected)
 {
     att_validation history[16] = { 0 };
     att_settings *settings;
     att_string text = { 0 };
     assert_int_equal(att_settings_new(&settings, "reverse", NULL), ATT_OK);
     for (int64_t i = 0; i < count; i++)
-        history[i] = (att_validation){ .step = 10 * (i + 1), .token_error_rate = rates[i] };
+        history[i] = (att_validation){ .step = 10 * (i + 1),
+                                       .token_error_rate = rates[i],
+                                       .loss = losses ? losses[i] : 0 };
     const att_training training = {
         .settings = settings,
         .state = { .step = 10 * count, .history = history, .history_count = count }
@@ -418,12 +422,24 @@ static void the_outlook_follows_from_the_last_third(void **state)
 {
     (void)state;
     expect_outlook(
-        (double[]){ 0.5, 0.4, 0.3, 0.25, 0.245, 0.24 }, 6,
+        (double[]){ 0.5, 0.4, 0.3, 0.25, 0.245, 0.24 }, NULL, 6,
         "the last third of the run gained 1.00 points; twice the time may bring about as "
         "much again\n");
-    expect_outlook((double[]){ 0.5, 0.2, 0.3, 0.25, 0.245, 0.24 }, 6,
+    expect_outlook((double[]){ 0.5, 0.2, 0.3, 0.25, 0.245, 0.24 }, NULL, 6,
                    "no gain since step 20 of 60: more time alone would likely bring nothing\n");
-    expect_outlook((double[]){ 0.5 }, 1, "too few validations to say what more time would bring\n");
+    expect_outlook((double[]){ 0.5 }, NULL, 1,
+                   "too few validations to say what more time would bring\n");
+}
+
+/* Language models have no other metric than the loss; their token error rate is 0. */
+static void the_outlook_compares_losses_where_the_metric_is_the_same(void **state)
+{
+    (void)state;
+    expect_outlook((double[6]){ 0 }, (double[]){ 3, 2.5, 2.25, 2, 1.9, 1.875 }, 6,
+                   "the last third of the run gained 0.1250 nats of loss; twice the time may bring "
+                   "about as much again\n");
+    expect_outlook((double[]){ 1, 1, 1, 1, 1, 1 }, (double[]){ 3, 1.5, 1.75, 2, 1.9, 1.8 }, 6,
+                   "no gain since step 20 of 60: more time alone would likely bring nothing\n");
 }
 
 int main(void)
@@ -443,6 +459,7 @@ int main(void)
         cmocka_unit_test(bad_times_and_contradictions_are_refused),
         cmocka_unit_test(times_are_sums_of_hours_minutes_and_seconds),
         cmocka_unit_test(the_outlook_follows_from_the_last_third),
+        cmocka_unit_test(the_outlook_compares_losses_where_the_metric_is_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void the_report_says_what_is_unknown_or_new(void **state)
     static const char *const rows[][2] = {
         { "keep",
           "its vocabularies are kept: 8 source and 8 target tokens of the training data are "
-          "unknown\n" },
+          "unknown, such as 'd'\n" },
         { "extend", "its vocabularies were extended by 1 source and 1 target tokens\n" },
     };
     for (int i = 0; i < 2; i++) {

@@ -28,6 +28,40 @@ typedef struct other_task {
                               const char *architecture); /* also writes the data files */
 } other_task;
 
+/* Pairs with tags beside the text, which copy. */
+static att_settings *small_tags_new(const char *folder, const char *architecture)
+{
+    static const char *const set[][2] = {
+        { "hidden-size", "12" },   { "embedding-size", "8" },   { "dropout", "0.3" },
+        { "batch-tokens", "60" },  { "epochs", "4" },           { "accumulate", "2" },
+        { "validate-every", "3" }, { "valid-fraction", "0.3" }, { "save-every", "0" },
+        { "copy", "yes" },
+    };
+    att_settings *settings;
+    char text[4096];
+    int length = 0;
+    for (int i = 0; i < 40; i++)
+        length += snprintf(text + length, sizeof text - (size_t)length, "%c%c%c\t%c%c%c%s\t%s\n",
+                           'a' + i % 5, 'a' + i % 3, 'a' + i / 7, 'a' + i % 5, 'a' + i % 3,
+                           'a' + i / 7, i % 2 ? "ed" : "s", i % 2 ? "V;PST" : "V;PRS;3");
+    small_write(folder, "data.tsv", text);
+    assert_int_equal(att_settings_new(&settings, "pairs", NULL), ATT_OK);
+    small_set(settings, "architecture", architecture);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        if (strcmp(architecture, "rnn") == 0 || strcmp(set[i][0], "embedding-size") != 0)
+            small_set(settings, set[i][0], set[i][1]);
+    small_set_path(settings, "train", folder, "data.tsv");
+    small_set_path(settings, "out", folder, "m.safetensors");
+    return settings;
+}
+
+static att_settings *small_char_classifier_new(const char *folder, const char *architecture)
+{
+    att_settings *settings = small_classifier_new(folder, architecture);
+    small_set(settings, "char-features", "lstm");
+    return settings;
+}
+
 static const other_task others[] = {
     { "lm", "rnn", small_lm_new },
     { "lm", "transformer", small_lm_new },
@@ -38,6 +72,9 @@ static const other_task others[] = {
     { "tag", "transformer", small_tagger_new },
     { "copying", "rnn", small_copying_new },
     { "copying", "transformer", small_copying_new },
+    { "tags", "rnn", small_tags_new },
+    { "tags", "transformer", small_tags_new },
+    { "characters of a classifier", "rnn", small_char_classifier_new },
     { "caption", "rnn", small_captions_new },
     { "caption", "transformer", small_captions_new },
     { "shapes", "rnn", small_shapes_new },

@@ -65,6 +65,15 @@ const option eval_options[] = {
         "compare with another model, or with --hyp another file of hypotheses, by paired "
         "significance tests",
         .model_types = TYPES_READ_LINES),
+    ROW("format", STRING, format, "KIND",
+        "format of DATA: auto, tsv, conll, sigmorphon, scan, csv or jsonl (default: as in "
+        "training, "
+        "or guessed)",
+        .model_types = TYPE_SEQ2SEQ | TYPE_CLASSIFIER | TYPE_TAGGER),
+    ROW("columns", STRING, columns, "A,B",
+        "columns of source and target in DATA, and of tags, by name or number (default: as in "
+        "training, or guessed)",
+        .model_types = TYPE_SEQ2SEQ | TYPE_CLASSIFIER | TYPE_TAGGER),
     ROW("features", STRING, features, "FILE", "image features of the captions in DATA, as .npy",
         .model_types = TYPE_CAPTION),
     ROW("recorded-data", FLAG, recorded_data, NULL,
@@ -145,6 +154,9 @@ exit_code eval_run(const struct verb *verb, int count, char **args)
         return report_usage(verb, "expects a model and, optionally, a data file");
     if (set.baseline && operands < 2)
         return report_usage(verb, "--baseline needs the data to compare the models on");
+    if ((set.format || set.columns) && operands < 2)
+        return report_usage(verb, "--%s needs the data that it describes",
+                            set.format ? "format" : "columns");
     att_error err = { 0 };
     att_status status = open_transport(&set.transport, &err);
     if (status != ATT_OK)

@@ -19,6 +19,7 @@ typedef struct eval_settings {
     int tokenizer;          /* index of eval_tokenizers */
     bool lowercase;
     long bootstrap_samples;
+    const char *format, *columns; /* of the data; NULL: not given */
     const char *features;
     const char *baseline;     /* models, or with --hyp a file of hypotheses, to compare with */
     long max_input_length;    /* 0: not given */

@@ -119,6 +119,8 @@ att_status eval_classifier(const void *settings, const decoding *models, const c
     const att_metric_options metric_options = eval_metric_options(set);
     const att_eval_options options = { .size = sizeof(att_eval_options),
                                        .recorded_data = set->recorded_data,
+                                       .format = set->format,
+                                       .columns = set->columns,
                                        .transport = set->transport,
                                        .decoding = &models->options,
                                        .metric_options = &metric_options,

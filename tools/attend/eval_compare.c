@@ -117,6 +117,8 @@ static att_status compare(const eval_settings *set, const decoding *models,
                                        .metric_options = &metric_options,
                                        .features = set->features,
                                        .recorded_data = set->recorded_data,
+                                       .format = set->format,
+                                       .columns = set->columns,
                                        .transport = set->transport,
                                        .max_input_length = set->max_input_length };
     if (status == ATT_OK)

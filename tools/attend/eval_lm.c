@@ -41,6 +41,8 @@ att_status eval_lm(const void *settings, const decoding *models, const char *dat
     att_string notes = { 0 };
     const att_eval_options options = { .size = sizeof(att_eval_options),
                                        .recorded_data = set->recorded_data,
+                                       .format = set->format,
+                                       .columns = set->columns,
                                        .transport = set->transport,
                                        .decoding = &models->options };
     att_status status =

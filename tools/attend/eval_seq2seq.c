@@ -28,6 +28,8 @@ att_status eval_seq2seq(const void *settings, const decoding *models, const char
                                        .metric_options = &metric_options,
                                        .features = set->features,
                                        .recorded_data = set->recorded_data,
+                                       .format = set->format,
+                                       .columns = set->columns,
                                        .transport = set->transport,
                                        .max_input_length = set->max_input_length };
     if (status == ATT_OK)

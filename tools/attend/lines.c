@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "terminal.h"
 
 /* Bytes per read, bytes buffered at most, and lines per batch at most: enough lines to sort by
  * length into full batches, few enough that the first outputs do not wait long. */
@@ -197,4 +198,17 @@ att_status lines_read_all(att_string *out, const char *path, att_error *err)
         status = error_memory(err);
     close_file(&r);
     return status;
+}
+
+bool lines_note_tab(const char *path, const char *const *lines, size_t count, size_t before)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!strchr(lines[i], '\t'))
+            continue;
+        terminal_printf(stderr,
+                        "note: %s:%zu: the tab and what follows it are read as part of the input\n",
+                        lines_name(path), before + i + 1);
+        return true;
+    }
+    return false;
 }

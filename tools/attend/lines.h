@@ -25,4 +25,8 @@ const char *lines_name(const char *path);
 /* Warns that line `number` of a file was truncated; does nothing if `dropped` is 0. */
 void lines_warn_truncated(const char *path, size_t number, int64_t kept, int64_t dropped);
 
+/* Notes the first tab of lines whose model has no tags: a file of pairs was likely meant. Returns
+ * whether there was one. */
+bool lines_note_tab(const char *path, const char *const *lines, size_t count, size_t before);
+
 #endif

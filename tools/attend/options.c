@@ -106,7 +106,7 @@ static const char *nearest_option(const struct verb *verb, const char *name)
  * `--no-NAME` also by NAME alone. */
 static exit_code unknown_option(const struct verb *verb, const char *name)
 {
-    const char *no = "", *text = option_elsewhere(name);
+    const char *no = "", *text = option_elsewhere(verb->name, name);
     const char *known = option_renamed(verb->name, name);
     if (!known && text)
         return report_usage(verb, "unknown option --%s; %s", name, text);

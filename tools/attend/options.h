@@ -82,6 +82,6 @@ const char *model_type_name(att_model_type type);
 const char *option_renamed(const char *verb, const char *old_name);
 
 /* Says how to do what an option of other programs does and none of ours; NULL: it is not known. */
-const char *option_elsewhere(const char *name);
+const char *option_elsewhere(const char *verb, const char *name);
 
 #endif

@@ -21,6 +21,8 @@ static const struct {
     { " run eval show ", "no-repeat-ngram-size", "no-repeat-ngram" },
     { " run eval show ", "nucleus", "top-p" },
     { " run eval show ", "do-sample", "sample" },
+    { " run eval show ", "temp", "temperature" },
+    { " run ", "num-return-sequences", "n-best" },
     { " run ", "max-tokens", "max-new-tokens" },
     { " run ", "n-predict", "max-new-tokens" },
     { " run ", "replace-unk", "replace-unknown" },
@@ -42,6 +44,9 @@ static const struct {
     { " eval ", "paired-bs", "baseline" },
     { " eval ", "paired-ar", "baseline" },
     { " eval ", "compare", "baseline" },
+    { " eval ", "paired", "baseline" },
+    { " eval ", "significance", "baseline" },
+    { " eval ", "bleu", "metric" },
     { " eval ", "n-bootstrap", "bootstrap-samples" },
     { " show ", "picture", "image-index" },
     { " cells ", "most", "max-tokens" },
@@ -76,8 +81,23 @@ static const struct {
     { "precision", FLOATS },      { "mixed-precision", FLOATS },
 };
 
-const char *option_elsewhere(const char *name)
+/* What is no option of one verb. */
+static const struct {
+    const char *verb, *name, *text;
+} elsewhere_of_verbs[] = {
+    { "run", "input", "the file of lines is an operand: attend run MODEL FILE" },
+    { "run", "output", "outputs go to standard output: attend run MODEL FILE >OUTPUT" },
+    { "train", "beam-size", "training generates greedily; attend eval and attend run have --beam" },
+    { "train", "beam", "training generates greedily; attend eval and attend run have --beam" },
+    { "train", "num-beams", "training generates greedily; attend eval and attend run have --beam" },
+};
+
+const char *option_elsewhere(const char *verb, const char *name)
 {
+    for (size_t i = 0; i < sizeof elsewhere_of_verbs / sizeof *elsewhere_of_verbs; i++)
+        if (strcmp(elsewhere_of_verbs[i].verb, verb) == 0 &&
+            strcmp(elsewhere_of_verbs[i].name, name) == 0)
+            return elsewhere_of_verbs[i].text;
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         if (strcmp(elsewhere[i].name, name) == 0)
             return elsewhere[i].text;

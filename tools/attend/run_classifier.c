@@ -11,6 +11,7 @@
 typedef struct classifier_run {
     const run_settings *set;
     const decoding *models;
+    bool noted_tab;
 } classifier_run;
 
 /* The label, after its log-probability with --score. */
@@ -50,7 +51,7 @@ static void warn_truncated(const char *path, const att_predictions *predictions,
 static att_status classify_lines(void *context, const char *const *lines, size_t count,
                                  size_t before, att_error *err)
 {
-    const classifier_run *s = context;
+    classifier_run *s = context;
     const run_settings *set = s->set;
     const att_classify_options options = { .size = sizeof(att_classify_options),
                                            .attention = set->attention || set->heads,
@@ -67,6 +68,7 @@ static att_status classify_lines(void *context, const char *const *lines, size_t
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = write_prediction(&out, att_predictions_get(predictions, i), s, err);
     if (status == ATT_OK) {
+        s->noted_tab = s->noted_tab || lines_note_tab(run_input_path(set), lines, count, before);
         warn_truncated(run_input_path(set), predictions, before);
         status = output_stdout(out.data, out.length, err);
     }
@@ -79,6 +81,6 @@ att_status run_classifier(const void *settings, const decoding *models, const ch
                           att_error *err)
 {
     (void)input;
-    classifier_run run = { settings, models };
+    classifier_run run = { settings, models, false };
     return lines_for_each(run_input_path(settings), classify_lines, &run, err);
 }

@@ -16,6 +16,7 @@ typedef struct runner {
     size_t lines_done;
     size_t cut;                            /* outputs that reached the maximum length */
     size_t unknown_tags, unknown_tag_line; /* lines with unknown tags, and the first, from 1 */
+    bool reads_tabs;                       /* a tab is part of the input: the model has no tags */
 } runner;
 
 /* The text of an output; --score writes before it, --alignments after it. */
@@ -99,19 +100,26 @@ static void count_notes(runner *r, const att_output *output, size_t line)
         r->unknown_tag_line = line;
 }
 
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void print_notes(const runner *r)
 {
     const decoding_options *options = &r->set->decoding;
     if (r->unknown_tags > 0)
-        fprintf(stderr,
-                "note: %zu of %zu lines have tags that the training data lack, read as unknown "
-                "tokens; the first is line %zu\n",
-                r->unknown_tags, r->lines_done, r->unknown_tag_line);
+        fprintf(
+            stderr,
+            "note: %zu of %zu line%s %s tags that the training data lack, read as unknown tokens; "
+            "the first is line %zu\n",
+            r->unknown_tags, r->lines_done, plural(r->lines_done),
+            r->unknown_tags == 1 ? "has" : "have", r->unknown_tag_line);
     if (r->cut > 0 && options->max_output_length == 0 && options->max_length_ratio == 0)
         fprintf(stderr,
-                "note: %zu of %zu outputs were cut at the maximum length; "
-                "--max-output-length sets another\n",
-                r->cut, r->lines_done);
+                "note: %zu of %zu output%s %s cut at the maximum length; --max-output-length sets "
+                "another\n",
+                r->cut, r->lines_done, plural(r->lines_done), r->cut == 1 ? "was" : "were");
 }
 
 static att_status generate_lines(void *context, const char *const *lines, size_t count,
@@ -132,6 +140,8 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = run_write_output(&out, att_outputs_get(outputs, i), before + i + 1, r->set, err);
     if (status == ATT_OK) {
+        if (r->reads_tabs && lines_note_tab(run_input_path(r->set), lines, count, before))
+            r->reads_tabs = false; /* one note is enough */
         warn_truncated(run_input_path(r->set), outputs, before);
         for (size_t i = 0; i < count; i++)
             count_notes(r, att_outputs_get(outputs, i), before + i + 1);
@@ -149,7 +159,7 @@ att_status run_seq2seq(const void *settings, const decoding *models, const char 
 {
     (void)input;
     const run_settings *set = settings;
-    runner r = { .set = set, .models = models };
+    runner r = { .set = set, .models = models, .reads_tabs = !att_model_has_tags(models->model) };
     att_status status = prefixes_open(&r.prefixes, set->prefix, set->prefixes, err);
     if (status == ATT_OK)
         status = lines_for_each(run_input_path(set), generate_lines, &r, err);

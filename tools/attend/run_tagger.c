@@ -11,6 +11,7 @@
 typedef struct tagger_run {
     const run_settings *set;
     const decoding *models;
+    bool noted_tab;
 } tagger_run;
 
 /* The sum of the log-probabilities of the labels, for --score. */
@@ -59,7 +60,7 @@ static void warn_truncated(const char *path, const att_taggings *taggings, size_
 static att_status tag_lines(void *context, const char *const *lines, size_t count, size_t before,
                             att_error *err)
 {
-    const tagger_run *s = context;
+    tagger_run *s = context;
     const run_settings *set = s->set;
     const att_tag_options options = { .size = sizeof(att_tag_options),
                                       .max_input_length = set->max_input_length,
@@ -73,6 +74,7 @@ static att_status tag_lines(void *context, const char *const *lines, size_t coun
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = write_tagging(&out, att_taggings_get(taggings, i), s, err);
     if (status == ATT_OK) {
+        s->noted_tab = s->noted_tab || lines_note_tab(run_input_path(set), lines, count, before);
         warn_truncated(run_input_path(set), taggings, before);
         status = output_stdout(out.data, out.length, err);
     }
@@ -85,6 +87,6 @@ att_status run_tagger(const void *settings, const decoding *models, const char *
                       att_error *err)
 {
     (void)input;
-    tagger_run run = { settings, models };
+    tagger_run run = { settings, models, false };
     return lines_for_each(run_input_path(settings), tag_lines, &run, err);
 }

@@ -64,8 +64,8 @@ static void seq2seq_log(FILE *log, const att_validation *row)
 static void print_truncated(const att_validation *best)
 {
     if (best->truncated_outputs > 0)
-        printf("%.0f validation outputs were cut at the maximum output length\n",
-               best->truncated_outputs);
+        printf("%.0f validation output%s cut at the maximum output length\n",
+               best->truncated_outputs, best->truncated_outputs > 1 ? "s were" : " was");
 }
 
 static void seq2seq_end(const att_validation *best)

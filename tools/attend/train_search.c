@@ -19,6 +19,8 @@ static bool on_event(void *context, const att_search_progress *progress)
 {
     search_show *show = context;
     if (!show->quiet && progress->round != show->round) {
+        if (show->round == 0)
+            terminal_printf(stdout, "%s\n", progress->report);
         if (progress->round == progress->rounds)
             printf("round %" PRId64 " of %" PRId64 ": the best of the tries\n", progress->round,
                    progress->rounds);

@@ -215,6 +215,8 @@ _attend_value() {
     'eval --tokenizer') _attend_words '13a none char intl' ;;
     'eval --bootstrap-samples') ;;
     'eval --baseline') ;;
+    'eval --format') ;;
+    'eval --columns') ;;
     'eval --features') _attend_files '' ;;
     'eval --beam') ;;
     'eval --beam-stop') _attend_words 'heuristic exact' ;;
@@ -389,13 +391,13 @@ _attend_options() {
     eval)
         _attend_words '--help --json --hyp --ref
             --metric --tokenizer --lowercase --bootstrap-samples
-            --baseline --features --recorded-data --beam
-            --beam-stop --length-norm --length-penalty --coverage-penalty
-            --no-repeat-ngram --min-output-length --max-output-length --min-length-ratio
-            --max-length-ratio --sample --temperature --top-k
-            --top-p --seed --ensemble --without-heads
-            --precision --shortlist --shortlist-frequent --shortlist-top
-            --max-input-length'
+            --baseline --format --columns --features
+            --recorded-data --beam --beam-stop --length-norm
+            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
+            --max-output-length --min-length-ratio --max-length-ratio --sample
+            --temperature --top-k --top-p --seed
+            --ensemble --without-heads --precision --shortlist
+            --shortlist-frequent --shortlist-top --max-input-length'
         ;;
     score)
         _attend_words '--help --json --max-input-length --ensemble

@@ -49,11 +49,11 @@ static inline double att_data_valid_part(const att_settings *settings)
 }
 
 #define ATT_NOTHING_HELD_OUT                                                                       \
-    "has too few different sources to hold some out for validation; give --valid FILE, or "        \
-    "--valid-fraction 0 to validate on the training data"
+    "has too few different sources to hold some out for validation; give valid, or "               \
+    "valid-fraction 0 to validate on the training data"
 
 /* After the error that the labels of all validation data are unknown. */
-#define ATT_LABELS_HELD_OUT "; give --valid FILE, or --valid-fraction 0"
+#define ATT_LABELS_HELD_OUT "; give valid, or valid-fraction 0"
 
 /* The reports of pairs and of classification data (data_report.c). */
 att_status att_seq2seq_data_report(att_string *out, const att_data *data);

@@ -180,7 +180,7 @@ static att_status check_unknown_targets(att_data *out, const pair_corpora *from,
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, name_of(&from->train),
                     "%lld of %lld target tokens are not in the vocabulary of the model in "
-                    "init-from, such as %s; --init-vocab extend adds them",
+                    "init-from, such as %s; init-vocab extend adds them",
                     (long long)target->unknown_tokens, (long long)target->tokens,
                     out->unknown_targets.data);
 }

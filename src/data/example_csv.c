@@ -81,10 +81,10 @@ static att_status find_usual_columns(att_example_reader *in, att_error *err)
     if (!att_example_usual_names(names, in->kind, has_field, &in->csv))
         return fail_columns(in,
                             in->kind == ATT_EXAMPLES_PAIRS
-                                ? "columns such as source and target (--columns A,B names others)"
+                                ? "columns such as source and target (columns A,B names others)"
                             : in->kind == ATT_EXAMPLES_SENTENCES
-                                ? "columns such as text and label (--columns A,B names others)"
-                                : "columns such as tokens and labels (--columns A,B names others)",
+                                ? "columns such as text and label (columns A,B names others)"
+                                : "columns such as tokens and labels (columns A,B names others)",
                             err);
     in->has_tags = names[ATT_COLUMN_TAGS] != NULL;
     for (int i = 0; i < ATT_COLUMN_TAGS + in->has_tags; i++)

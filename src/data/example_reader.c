@@ -63,9 +63,10 @@ static att_status split_pair(att_example_reader *in, const att_line_view *line, 
         tabs += line->text[i] == '\t';
     if (tabs != 1 && !is_blank(line))
         return fail_line(in, line, expected[in->kind],
-                         tabs > 0                   ? more[in->kind]
-                         : looks_like_csv(in, line) ? "no tab; --format csv --columns A,B reads CSV"
-                                                    : "no tab",
+                         tabs > 0 ? more[in->kind]
+                         : looks_like_csv(in, line)
+                             ? "no tab; format csv with columns A,B reads CSV"
+                             : "no tab",
                          err);
     const char *tab = memchr(line->text, '\t', line->length);
     size_t length = tab ? (size_t)(tab - line->text) : line->length;

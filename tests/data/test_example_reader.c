@@ -149,7 +149,7 @@ static void bad_csv_is_named_by_line(void **state)
     PAIRS("source,target\n\"a\"x,b\n",
           "2: expected a comma or the end of the line after a closing quote");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_CSV, NULL, "a,b\n1,2\n",
-                    "1: expected columns such as source and target (--columns A,B names others) in "
+                    "1: expected columns such as source and target (columns A,B names others) in "
                     "the header, found a, b");
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_CSV, "a,z", "a,b\n1,2\n",
                     "1: expected the column 'z' in the header, found a, b");

@@ -199,8 +199,8 @@ static void data_without_examples_are_refused(void **state)
     assert_refused(GIVEN("pairs", "train", "good", "valid", "empty"), "empty",
                    "has no pairs to validate on");
     assert_refused(GIVEN("pairs", "train", "good", "valid-fraction", "0.1"), "good",
-                   "has too few different sources to hold some out for validation; give --valid "
-                   "FILE, or --valid-fraction 0 to validate on the training data");
+                   "has too few different sources to hold some out for validation; give valid, "
+                   "or valid-fraction 0 to validate on the training data");
     assert_refused(GIVEN("pairs"), "",
                    "there is no training data: give train, or source and target");
 }

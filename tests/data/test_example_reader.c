@@ -79,8 +79,9 @@ static void lines_with_one_tab_are_read_as_ever(void **state)
     PAIRS("a\n", "1: expected source<TAB>target, found no tab");
     PAIRS("a\tb\tc d\n", TOO_MANY);
     PAIRS("dog\tHund\tchien\n", TOO_MANY);
-    PAIRS("a, b\n", "1: expected source<TAB>target, found no tab; --format csv --columns A,B reads "
-                    "CSV");
+    PAIRS("a, b\n",
+          "1: expected source<TAB>target, found no tab; format csv with columns A,B reads "
+          "CSV");
     PAIRS("a\tb\nc, d\n", "a>b@1; 2: expected source<TAB>target, found no tab");
     PAIRS("", "");
 }

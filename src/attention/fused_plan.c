@@ -1,6 +1,8 @@
 /* Splits fused attention into units and lays out its buffers; see fused.h. */
 #include "attention/fused.h"
 
+#include "base/cpu.h"
+#include "base/cpu_features.h"
 #include "base/minmax.h"
 #include "base/parallel.h"
 
@@ -75,12 +77,21 @@ static size_t gather_size(const att_problem *p)
     return in_place ? 0 : (size_t)att_max_i64(p->Kk, p->M) * ATT_BLOCK_KEYS;
 }
 
+/* How many tiles share a copy of a block; 0 where copying never pays: with AVX-512 at half rate,
+ * the second-level cache keeps up with the products (docs/kernels.md, "Copies"). */
+static int64_t sharing_tiles(const att_fused_attention *fused, int64_t tiles)
+{
+    if (att_cpu_get() == ATT_CPU_AVX512 && att_cpu_features() & ATT_CPU_HALF_RATE)
+        return 0;
+    return att_min_i64(tiles, fused->tiles_per_kv_head);
+}
+
 static att_fused_buffers alloc_buffers(att_workspace *c, const att_fused_attention *fused)
 {
     const att_problem *p = fused->problem;
     const size_t tile = ATT_TILE_LANES, block = ATT_BLOCK_KEYS;
     int64_t tiles = fused->tiles_per_unit > 0 ? fused->tiles_per_unit : ATT_MAX_TILES;
-    int64_t sharing = att_min_i64(tiles, fused->tiles_per_kv_head);
+    int64_t sharing = sharing_tiles(fused, tiles);
     att_fused_buffers s = { .tile = att_workspace_alloc(c, (size_t)tiles, sizeof(att_query_tile)),
                             .scores = att_workspace_alloc(c, block * tile, sizeof(float)),
                             .mask_bits =

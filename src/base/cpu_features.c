@@ -1,8 +1,7 @@
-/* Detection of the instructions for products of bytes. */
+/* Detection of what a processor has beside its instruction set. */
 #include "base/cpu_features.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -41,6 +40,15 @@ unsigned att_cpu_features_from_registers(uint32_t leaf7_ecx, uint32_t leaf7_edx,
     return features;
 }
 
+bool att_cpu_has_half_rate(uint32_t leaf1_eax, uint32_t leaf0_ebx)
+{
+    const uint32_t amd = 0x68747541; /* "Auth" of AuthenticAMD */
+    uint32_t family = leaf1_eax >> 8 & 0xF;
+    if (family == 0xF)
+        family += leaf1_eax >> 20 & 0xFF;
+    return leaf0_ebx == amd && family == 25;
+}
+
 #if defined(__x86_64__)
 /* Tile data enlarges the saved state of a thread by 8 KB, so Linux enables it for a process only
  * after it was asked: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). */
@@ -59,6 +67,8 @@ static unsigned detect(void)
     unsigned eax, ebx, ecx, edx, unused;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & 1 << 27))
         return 0; /* without OSXSAVE, XGETBV itself is an illegal instruction */
+    uint32_t leaf1_eax = eax, leaf0_ebx = 0;
+    __get_cpuid(0, &unused, &leaf0_ebx, &ecx, &edx);
     if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
         return 0;
     unsigned leaf7_1_eax = 0;
@@ -68,6 +78,8 @@ static unsigned detect(void)
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     unsigned features =
         att_cpu_features_from_registers(ecx, edx, leaf7_1_eax, (uint64_t)high << 32 | low);
+    if (att_cpu_has_half_rate(leaf1_eax, leaf0_ebx))
+        features |= ATT_CPU_HALF_RATE;
     if (features & ATT_CPU_AMX_INT8 && !tiles_are_granted())
         features &= ~(unsigned)ATT_CPU_AMX_INT8;
     return features;

@@ -34,6 +34,17 @@ static void each_instruction_needs_its_bit_and_its_registers(void **state)
                          machines[i].features);
 }
 
+static void the_family_tells_the_rate_of_avx512(void **state)
+{
+    (void)state;
+    const uint32_t amd = 0x68747541, intel = 0x756E6547;    /* "Auth", "Genu" */
+    assert_true(att_cpu_has_half_rate(0x00A10F11, amd));    /* Zen 4: family 15 + 10 */
+    assert_false(att_cpu_has_half_rate(0x00B00F21, amd));   /* Zen 5: 15 + 11 */
+    assert_false(att_cpu_has_half_rate(0x00000619, amd));   /* the family is not extended */
+    assert_false(att_cpu_has_half_rate(0x000806F8, intel)); /* Sapphire Rapids: 6 */
+    assert_false(att_cpu_has_half_rate(0x00A10F11, intel));
+}
+
 static void the_features_of_this_machine_do_not_change(void **state)
 {
     (void)state;
@@ -44,6 +55,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_instruction_needs_its_bit_and_its_registers),
+        cmocka_unit_test(the_family_tells_the_rate_of_avx512),
         cmocka_unit_test(the_features_of_this_machine_do_not_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,17 +163,39 @@ INLINE vec max_of_scores(const float *scores, size_t lanes, size_t keys, vec max
     return v_max(v_max(chain[0], chain[1]), v_max(chain[2], chain[3]));
 }
 
-/* Writes the weights of sixteen queries and returns their sums. */
+/* The weights of `n` keys from `at` on, added to their partial sums. Stage by stage for all of
+ * them, since one exponential after another would wait for its own latency. */
+INLINE void exp_and_add(vec *part, float *at, size_t lanes, vec shift, const size_t n)
+{
+    vec weight[EXP_KEYS];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++)
+        weight[i] = v_sub(v_load(at + i * lanes), shift);
+    v_exp2_each(weight, n);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++) {
+        part[i] = v_add(part[i], weight[i]);
+        v_store(at + i * lanes, weight[i]);
+    }
+}
+
+/* Writes the weights of sixteen queries and returns their sums. Key j adds to partial sum j mod 16;
+ * keys are visited nearly in order, because loads 4096 bytes after a recent store would wait for it
+ * on Intel processors. */
 INLINE vec exp_and_sum(float *scores, size_t lanes, size_t keys, vec shift)
 {
     vec part[ATT_LANES];
-    for (size_t r = 0; r < ATT_LANES; r++) {
-        part[r] = v_set(0.0f);
-        for (size_t j = r; j < keys; j += ATT_LANES) {
-            vec weight = v_exp2(v_sub(v_load(scores + j * lanes), shift));
-            part[r] = v_add(part[r], weight);
-            v_store(scores + j * lanes, weight);
-        }
+    for (size_t r = 0; r < ATT_LANES; r += EXP_KEYS) {
+        vec some[EXP_KEYS];
+        for (size_t i = 0; i < EXP_KEYS; i++)
+            some[i] = v_set(0.0f);
+        size_t j = r;
+        for (; j + EXP_KEYS <= keys; j += ATT_LANES)
+            exp_and_add(some, scores + j * lanes, lanes, shift, EXP_KEYS);
+        for (size_t i = 0; i < EXP_KEYS && j + i < keys; i++)
+            exp_and_add(some + i, scores + (j + i) * lanes, lanes, shift, 1);
+        for (size_t i = 0; i < EXP_KEYS; i++)
+            part[r + i] = some[i];
     }
     for (size_t half = ATT_LANES / 2; half > 0; half /= 2)
         for (size_t r = 0; r < half; r++)
@@ -217,6 +239,18 @@ void KERNEL(tile_softmax)(float *scores, size_t lanes, size_t keys, att_tile_sta
                           state->rescale + q);
 }
 
+INLINE void weights_of_keys(float *at, size_t lanes, vec shift, vec factor, const size_t n)
+{
+    vec weight[EXP_KEYS];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++)
+        weight[i] = v_sub(v_load(at + i * lanes), shift);
+    v_exp2_each(weight, n);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++)
+        v_store(at + i * lanes, v_mul(weight[i], factor));
+}
+
 void KERNEL(tile_weights)(float *scores, size_t lanes, size_t keys, const float *shift,
                           const float *factor)
 {
@@ -230,10 +264,11 @@ void KERNEL(tile_weights)(float *scores, size_t lanes, size_t keys, const float 
     }
     for (size_t q = 0; q < lanes; q += LANES) {
         vec down = v_load(shift + q), by = v_load(factor + q);
-        for (size_t j = 0; j < keys; j++) {
-            float *at = scores + j * lanes + q;
-            v_store(at, v_mul(v_exp2(v_sub(v_load(at), down)), by));
-        }
+        size_t j = 0;
+        for (; j + EXP_KEYS <= keys; j += EXP_KEYS)
+            weights_of_keys(scores + j * lanes + q, lanes, down, by, EXP_KEYS);
+        for (; j < keys; j++)
+            weights_of_keys(scores + j * lanes + q, lanes, down, by, 1);
     }
 }
 

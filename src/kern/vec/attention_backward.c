@@ -10,11 +10,22 @@ void KERNEL(tile_soft_cap_derivative)(float *slope, const float *x, size_t n, fl
         v_store_upto(slope + i, v_tanh_derivative(v_mul(v_load_upto(x + i, n - i), by)), n - i);
 }
 
-INLINE void softmax_backward_lanes(float *scores, float *grads, vec shift, vec along, size_t n)
+/* `count` rows of vectors, `step` floats apart, of which `n` floats are used; count and whether n
+ * is a whole vector are constants where this is inlined. */
+INLINE void softmax_backward_rows(float *scores, float *grads, size_t step, vec shift, vec along,
+                                  const size_t count, size_t n)
 {
-    vec weight = v_exp2(v_min(v_set(0.0f), v_sub(v_load_upto(scores, n), shift)));
-    v_store_upto(scores, weight, n);
-    v_store_upto(grads, v_mul(weight, v_sub(v_load_upto(grads, n), along)), n);
+    vec weight[EXP_KEYS];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < count; i++)
+        weight[i] = v_min(v_set(0.0f), v_sub(v_load_upto(scores + i * step, n), shift));
+    v_exp2_each(weight, count);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < count; i++) {
+        float *grad = grads + i * step;
+        v_store_upto(scores + i * step, weight[i], n);
+        v_store_upto(grad, v_mul(weight[i], v_sub(v_load_upto(grad, n), along)), n);
+    }
 }
 
 void KERNEL(tile_softmax_backward)(float *scores, float *grads, size_t lanes, size_t keys,
@@ -22,14 +33,19 @@ void KERNEL(tile_softmax_backward)(float *scores, float *grads, size_t lanes, si
 {
     if (lanes == 1) {
         for (size_t j = 0; j < keys; j += LANES)
-            softmax_backward_lanes(scores + j, grads + j, v_set(*shift), v_set(*along), keys - j);
+            softmax_backward_rows(scores + j, grads + j, 0, v_set(*shift), v_set(*along), 1,
+                                  keys - j);
         return;
     }
     for (size_t q = 0; q < lanes; q += LANES) {
         vec down = v_load(shift + q), less = v_load(along + q);
-        for (size_t j = 0; j < keys; j++)
-            softmax_backward_lanes(scores + j * lanes + q, grads + j * lanes + q, down, less,
-                                   LANES);
+        size_t j = 0;
+        for (; j + EXP_KEYS <= keys; j += EXP_KEYS)
+            softmax_backward_rows(scores + j * lanes + q, grads + j * lanes + q, lanes, down, less,
+                                  EXP_KEYS, LANES);
+        for (; j < keys; j++)
+            softmax_backward_rows(scores + j * lanes + q, grads + j * lanes + q, lanes, down, less,
+                                  1, LANES);
     }
 }
 

@@ -40,18 +40,35 @@ INLINE vec v_exp(vec x)
     return v_exp_clamped(v_min(v_set(EXP_MAX_INPUT), v_max(v_set(EXP_MIN_INPUT), x)));
 }
 
+enum { MAX_EXP2_EACH = 8 };
+
+/* 2^t of `n` vectors, a constant of at most MAX_EXP2_EACH, stage by stage: one exponential after
+ * another would wait for its own latency. */
+INLINE void v_exp2_each(vec *t, const size_t n)
+{
+    static const float coefficients[] = { EXP2_C5, EXP2_C4, EXP2_C3, EXP2_C2, EXP2_C1, 1.0f };
+    vec f[MAX_EXP2_EACH], rounded[MAX_EXP2_EACH], p[MAX_EXP2_EACH];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++) {
+        t[i] = v_max(v_set(EXP2_MIN_INPUT), t[i]);
+        rounded[i] = v_add(t[i], v_set(EXP2_ROUNDER));
+        f[i] = v_sub(t[i], v_sub(rounded[i], v_set(EXP2_ROUNDER)));
+        p[i] = v_set(EXP2_C6);
+    }
+#pragma GCC unroll 8
+    for (size_t c = 0; c < sizeof coefficients / sizeof *coefficients; c++)
+#pragma GCC unroll 8
+        for (size_t i = 0; i < n; i++)
+            p[i] = horner(p[i], f[i], coefficients[c]);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++)
+        t[i] = v_mul(p[i], v_bits(i_shift_left(i_bits(rounded[i]), 23)));
+}
+
 INLINE vec v_exp2(vec t)
 {
-    t = v_max(v_set(EXP2_MIN_INPUT), t);
-    vec rounded = v_add(t, v_set(EXP2_ROUNDER));
-    vec f = v_sub(t, v_sub(rounded, v_set(EXP2_ROUNDER)));
-    vec p = horner(v_set(EXP2_C6), f, EXP2_C5);
-    p = horner(p, f, EXP2_C4);
-    p = horner(p, f, EXP2_C3);
-    p = horner(p, f, EXP2_C2);
-    p = horner(p, f, EXP2_C1);
-    p = horner(p, f, 1.0f);
-    return v_mul(p, v_bits(i_shift_left(i_bits(rounded), 23)));
+    v_exp2_each(&t, 1);
+    return t;
 }
 
 INLINE vec v_log(vec x)

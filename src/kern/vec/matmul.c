@@ -46,7 +46,7 @@ static void epilogue_tile(const att_matmul_block *block, float *c, size_t rows, 
 
 /* ---------------------------------------------------------------- tiles */
 
-enum { MAX_TILE_ROWS = 8, MAX_TILE_PANELS = 8 };
+enum { MAX_TILE_ROWS = 12, MAX_TILE_PANELS = 8 };
 
 /* One tile: `columns` of C are stored, at most those of its panels. */
 typedef struct tile {
@@ -60,7 +60,7 @@ typedef struct tile {
 /* Sums of a tile whose panels are all stored in full. */
 INLINE void tile_store(const tile *t, const vec *sum, const size_t rows, const size_t panels)
 {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (size_t i = 0; i < rows; i++)
 #pragma GCC unroll 8
         for (size_t p = 0; p < panels; p++) {
@@ -73,7 +73,7 @@ INLINE void tile_store(const tile *t, const vec *sum, const size_t rows, const s
 /* Sums of a tile at C's edge. */
 INLINE void tile_store_part(const tile *t, const vec *sum, const size_t rows, const size_t panels)
 {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (size_t i = 0; i < rows; i++)
 #pragma GCC unroll 8
         for (size_t p = 0; p < panels; p++) {
@@ -86,16 +86,23 @@ INLINE void tile_store_part(const tile *t, const vec *sum, const size_t rows, co
         }
 }
 
+/* Element of row i of A, addressed from every fourth row: a pointer for each row would not fit in
+ * the registers. */
+INLINE vec a_element(const tile *t, const float *const a[3], size_t i)
+{
+    return v_set(a[i / 4][i % 4 * t->a_row]);
+}
+
 /* One step along the depth. Of the elements of A and the vectors of B, the fewer stay in registers.
  */
-INLINE void tile_step(const tile *t, vec *sum, const float *a, const float *b, const size_t rows,
-                      const size_t panels)
+INLINE void tile_step(const tile *t, vec *sum, const float *const a[3], const float *b,
+                      const size_t rows, const size_t panels)
 {
     vec kept[MAX_TILE_ROWS];
     if (rows < panels) {
 #pragma GCC unroll 8
         for (size_t i = 0; i < rows; i++)
-            kept[i] = v_set(a[i * t->a_row]);
+            kept[i] = a_element(t, a, i);
 #pragma GCC unroll 8
         for (size_t p = 0; p < panels; p++) {
             vec y = v_load(b + p * t->b_panel);
@@ -107,9 +114,9 @@ INLINE void tile_step(const tile *t, vec *sum, const float *a, const float *b, c
 #pragma GCC unroll 8
         for (size_t p = 0; p < panels; p++)
             kept[p] = v_load(b + p * t->b_panel);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (size_t i = 0; i < rows; i++) {
-            vec x = v_set(a[i * t->a_row]);
+            vec x = a_element(t, a, i);
 #pragma GCC unroll 8
             for (size_t p = 0; p < panels; p++)
                 sum[i * panels + p] = v_fma(x, kept[p], sum[i * panels + p]);
@@ -123,9 +130,16 @@ INLINE void tile_multiply(const tile *t, const size_t rows, const size_t panels)
 #pragma GCC unroll 32
     for (size_t s = 0; s < rows * panels; s++)
         sum[s] = v_set(0.0f);
-    const float *a = t->a, *b = t->b;
-    for (size_t k = 0; k < t->depth; k++, a += t->a_step, b += t->b_step)
+    const float *a[3] = { t->a, t->a + (rows > 4 ? 4 * t->a_row : 0),
+                          t->a + (rows > 8 ? 8 * t->a_row : 0) };
+    const float *b = t->b;
+#pragma GCC unroll 2
+    for (size_t k = 0; k < t->depth; k++) {
         tile_step(t, sum, a, b, rows, panels);
+        for (size_t i = 0; i < 3; i++)
+            a[i] += t->a_step;
+        b += t->b_step;
+    }
     if (t->columns == panels * LANES)
         tile_store(t, sum, rows, panels);
     else
@@ -141,7 +155,7 @@ INLINE void tile_multiply(const tile *t, const size_t rows, const size_t panels)
             tile_multiply(t, rows, panels);                                                        \
     }
 
-#define FOR_ALL_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8)
+#define FOR_ALL_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12)
 #define TILES_OF(rows)                                                                             \
     TILE(rows, 1) TILE(rows, 2) TILE(rows, 3) TILE(rows, 4) TILE(rows, 6) TILE(rows, 8)
 FOR_ALL_ROWS(TILES_OF)
@@ -329,13 +343,26 @@ static size_t width_for(size_t rows, size_t panels_left)
     return width;
 }
 
+/* Rows of a tile: many rows need little of B at a time. Fewer rows of more panels are better where
+ * B is used in place, since each step along the depth is then another page of memory, and where
+ * rows of A are a multiple of 4096 bytes apart: these share a set of the first-level cache, of
+ * eight lines.
+ */
+static size_t most_rows(const att_matmul_block *block)
+{
+    enum { SAME_SET_FLOATS = 1024, FEWER_ROWS = 6 };
+    bool in_place = block->b_row_stride != LANES,
+         collide = block->a_column_stride == 1 && block->a_row_stride % SAME_SET_FLOATS == 0;
+    return (size_t)TILE_ROWS > FEWER_ROWS && (in_place || collide) ? FEWER_ROWS : TILE_ROWS;
+}
+
 /* Rows are divided evenly among the fewest possible tiles. The panels of B are the outer loop, so
  * that they stay in the first-level cache for all tiles. */
 void KERNEL(matmul)(const att_matmul_block *block)
 {
     if (block->b_column_stride)
         return matmul_transposed(block);
-    size_t count = (block->rows + TILE_ROWS - 1) / TILE_ROWS;
+    size_t most = most_rows(block), count = (block->rows + most - 1) / most;
     size_t panels = (block->columns + LANES - 1) / LANES;
     if (count == 0)
         return;

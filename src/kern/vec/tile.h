@@ -13,7 +13,8 @@ enum {
     WIDE = TILE_SUMS >= 16 ? 2 : 1,
     STRIP = TILE_SUMS >= 16 ? 8 : TILE_ROWS,
     ROW_WIDE = 4,
-    SUMS = 16
+    SUMS = 16,
+    EXP_KEYS = TILE_SUMS >= 16 ? 8 : 4 /* exponentials computed together, as registers allow */
 };
 
 /* Sums of products: sum[r][v] = Σ_k a[r][k] · b[k][16v …] */
@@ -36,15 +37,15 @@ INLINE vec right_load(const float *at, size_t v, size_t width, bool whole)
     return whole ? v_load(at + v * LANES) : v_load_upto(at + v * LANES, width - v * LANES);
 }
 
-/* `rows`, `vecs` and `whole` are constants where this is inlined: the sums live in registers. */
+/* `rows`, `vecs` and `whole` are constants where this is inlined: the sums live in registers. Rows
+ * are addressed from every fourth one, since a pointer for each would not fit in the registers. */
 INLINE void tile_dot(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left_operand a,
                      right_operand b)
 {
-    const float *of_row[STRIP];
-    for (size_t r = 0; r < rows; r++)
-        of_row[r] = a.data + (ptrdiff_t)r * a.row;
+    const float *first = a.data, *fourth = a.data + (rows > 4 ? 4 * a.row : 0);
     for (size_t s = 0; s < rows * vecs; s++)
         sum[s] = v_set(0.0f);
+#pragma GCC unroll 2
     for (size_t k = 0; k < b.depth; k++) {
         vec factor[ROW_WIDE];
 #pragma GCC unroll 4
@@ -52,11 +53,14 @@ INLINE void tile_dot(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left_o
             factor[v] = right_load(b.data, v, b.width, whole);
 #pragma GCC unroll 8
         for (size_t r = 0; r < rows; r++) {
-            vec each = v_set(of_row[r][(ptrdiff_t)k * a.step]);
+            vec each =
+                v_set(r < 4 ? first[(ptrdiff_t)r * a.row] : fourth[(ptrdiff_t)(r - 4) * a.row]);
 #pragma GCC unroll 4
             for (size_t v = 0; v < vecs; v++)
                 sum[r * vecs + v] = v_fma(each, factor[v], sum[r * vecs + v]);
         }
+        first += a.step;
+        fourth += a.step;
         b.data += b.stride;
     }
 }

@@ -16,7 +16,7 @@ typedef __mmask16 mask;
 /* 24 of the 32 registers hold sums, 6 rows of 4 panels; others hold the panels and a broadcast.
  * More rows need more address registers than there are and were slower; so was copying A first.
  */
-enum { TILE_ROWS = 6, TILE_SUMS = 24 };
+enum { TILE_ROWS = 12, TILE_SUMS = 24 };
 
 INLINE mask m_first_lanes(size_t n)
 {

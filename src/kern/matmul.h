@@ -29,7 +29,7 @@ typedef struct att_matmul_call {
     att_activation activation;
 } att_matmul_call;
 
-/* Fails only when out of memory, if B has to be packed first. */
+/* Fails only when out of memory, where B has to be packed first or operands are copied. */
 att_status att_matmul_run(const att_matmul_call *product, att_error *err);
 
 /* The number of floats of a packed B. */

@@ -2,6 +2,7 @@
 #include "attend.h"
 #include "base/cpu.h"
 #include "base/minmax.h"
+#include "failing_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,9 +59,10 @@ static void multiply_into(float *c, const float *block, bool transposed, const i
 static void a_transposed_a_has_the_same_bits(void **state)
 {
     (void)state;
-    static const int64_t sizes[][3] = { { 31, 300, 40 },  { 32, 255, 32 }, { 60, 256, 33 },
-                                        { 61, 257, 47 },  { 121, 1, 64 },  { 169, 600, 31 },
-                                        { 168, 513, 80 }, { 337, 40, 128 } };
+    static const int64_t sizes[][3] = { { 31, 300, 40 },   { 32, 255, 32 },  { 60, 256, 33 },
+                                        { 61, 257, 47 },   { 121, 1, 64 },   { 169, 600, 31 },
+                                        { 168, 513, 80 },  { 337, 40, 128 }, { 61, 300, 400 },
+                                        { 169, 270, 1000 } };
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
         int64_t rows = sizes[n][0], depth = sizes[n][1], columns = sizes[n][2];
         size_t a_count = (size_t)((rows + 3) * (depth + 3)), c_count = (size_t)(rows * columns);
@@ -82,6 +84,49 @@ static void a_transposed_a_has_the_same_bits(void **state)
             assert_memory_equal(found, c, c_count * sizeof *c);
         }
         free(a), free(turned), free(b), free(c), free(found);
+    }
+    att_cpu_set(att_cpu_best());
+    att_threads_set(1);
+}
+
+/* relu(A B + bias) with B in place, whose steps along the depth are copied where its rows are long,
+ * and with B packed. */
+static void a_b_in_place_has_the_same_bits_as_packed(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = { { 47, 300, 400 },  { 48, 257, 384 },   { 60, 256, 448 },
+                                        { 61, 600, 1024 }, { 170, 255, 397 },  { 300, 20, 512 },
+                                        { 257, 520, 416 }, { 400, 300, 1030 }, { 350, 3, 64 } };
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+        int64_t rows = sizes[n][0], depth = sizes[n][1], columns = sizes[n][2];
+        size_t c_size = (size_t)(rows * columns) * sizeof(float);
+        float *a = malloc((size_t)(rows * depth) * sizeof *a);
+        float *b = malloc((size_t)(depth * columns) * sizeof *b);
+        float *bias = malloc((size_t)columns * sizeof *bias);
+        float *c = malloc(c_size), *found = malloc(c_size);
+        for (int64_t i = 0; i < rows * depth; i++)
+            a[i] = (float)(i * 31 % 101) / 7 - 6;
+        for (int64_t i = 0; i < depth * columns; i++)
+            b[i] = (float)(i % 97) / 11 - 4;
+        for (int64_t i = 0; i < columns; i++)
+            bias[i] = (float)(i % 13) - 6;
+        att_tensor left = VIEW(a, rows, depth), right = VIEW(b, depth, columns);
+        att_tensor of_bias = VIEW(bias, columns);
+        att_tensor want = VIEW(c, rows, columns), got = VIEW(found, rows, columns);
+        att_matmul_options options = ATT_INIT(att_matmul_options);
+        options.bias = &of_bias;
+        options.activation = ATT_ACTIVATION_RELU;
+        ATT_FOR_EACH_CPU (cpu) {
+            assert_true(att_cpu_set((att_cpu)cpu));
+            att_threads_set(1 + cpu % 3);
+            att_packed_matrix *packed;
+            assert_int_equal(att_packed_matrix_new(&packed, &right, NULL), ATT_OK);
+            assert_int_equal(att_matmul_packed(&want, &left, packed, &options, NULL), ATT_OK);
+            assert_int_equal(att_matmul(&got, &left, &right, &options, NULL), ATT_OK);
+            assert_memory_equal(found, c, c_size);
+            att_packed_matrix_free(packed);
+        }
+        free(a), free(b), free(bias), free(c), free(found);
     }
     att_cpu_set(att_cpu_best());
     att_threads_set(1);
@@ -199,6 +244,25 @@ static void wrong_arguments_are_refused_by_name(void **state)
             "unknown activation 99");
 }
 
+/* Rows and columns enough for copies of both operands. */
+static att_status multiply_large(void *context)
+{
+    att_tensor *t = context;
+    return att_matmul(&t[0], &t[1], &t[2], NULL, NULL);
+}
+
+static void a_product_without_memory_for_copies_says_so(void **state)
+{
+    (void)state;
+    enum { ROWS = 64, DEPTH = 70, COLUMNS = 390 };
+    float *a = calloc(ROWS * DEPTH, sizeof *a), *b = calloc(DEPTH * COLUMNS, sizeof *b);
+    float *c = calloc(ROWS * COLUMNS, sizeof *c);
+    att_tensor t[3] = { VIEW(c, ROWS, COLUMNS), VIEW(a, DEPTH, ROWS), VIEW(b, DEPTH, COLUMNS) };
+    assert_int_equal(att_tensor_transpose(&t[1], &t[1], 0, 1, NULL), ATT_OK);
+    every_single_failure_is_reported(multiply_large, t);
+    free(a), free(b), free(c);
+}
+
 static void only_a_matrix_can_be_packed(void **state)
 {
     (void)state;
@@ -216,11 +280,13 @@ int main(void)
         cmocka_unit_test(a_small_product_by_hand),
         cmocka_unit_test(transposed_views_mean_the_same),
         cmocka_unit_test(a_transposed_a_has_the_same_bits),
+        cmocka_unit_test(a_b_in_place_has_the_same_bits_as_packed),
         cmocka_unit_test(packed_weights_outlive_what_they_were_packed_from),
         cmocka_unit_test(bias_activation_and_adding),
         cmocka_unit_test(leading_dimensions_are_repeated),
         cmocka_unit_test(five_dimensions_are_walked_in_order),
         cmocka_unit_test(wrong_arguments_are_refused_by_name),
+        cmocka_unit_test(a_product_without_memory_for_copies_says_so),
         cmocka_unit_test(only_a_matrix_can_be_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -356,8 +356,34 @@ static size_t most_rows(const att_matmul_block *block)
     return (size_t)TILE_ROWS > FEWER_ROWS && (in_place || collide) ? FEWER_ROWS : TILE_ROWS;
 }
 
-/* Rows are divided evenly among the fewest possible tiles. The panels of B are the outer loop, so
- * that they stay in the first-level cache for all tiles. */
+/* Panels that all rows visit before the next ones. With many rows in a tile, its part of A stays in
+ * the first-level cache, and a chunk of B in the second; with few rows, panels of B stay in the
+ * first. */
+enum { PANELS_IN_CHUNK = 8, CHUNK_ROWS = 12 };
+
+static size_t panels_in_chunk(const att_matmul_block *block, size_t widest)
+{
+    bool in_place = block->b_row_stride != LANES;
+    return (size_t)TILE_ROWS >= CHUNK_ROWS && !in_place ? (size_t)PANELS_IN_CHUNK : widest;
+}
+
+/* A tile of rows by every panel from `first` to `past`. */
+static void row_of_tiles(const att_matmul_block *block, tile t, size_t row, size_t rows,
+                         size_t width, size_t first, size_t past)
+{
+    t.a = block->a + row * block->a_row_stride;
+    for (size_t p = first, count; p < past; p += count) {
+        count = width < past - p ? width : width_for(rows, past - p);
+        size_t column = p * LANES, left = block->columns - column;
+        t.columns = left < count * LANES ? left : count * LANES;
+        t.b = block->b + p * block->b_panel_stride;
+        t.c = block->c + row * block->c_row_stride + column;
+        tiles[rows][count](&t);
+        epilogue_tile(block, t.c, rows, column, t.columns);
+    }
+}
+
+/* Rows are divided evenly among the fewest possible tiles. */
 void KERNEL(matmul)(const att_matmul_block *block)
 {
     if (block->b_column_stride)
@@ -373,17 +399,13 @@ void KERNEL(matmul)(const att_matmul_block *block)
                .b_panel = block->b_panel_stride,
                .b_step = block->b_row_stride,
                .c_row = block->c_row_stride };
-    for (size_t p = 0, width; p < panels; p += width) {
-        width = width_for((block->rows + count - 1) / count, panels - p);
-        size_t column = p * LANES, past = column + LANES * width;
-        t.columns = (past < block->columns ? past : block->columns) - column;
-        t.b = block->b + p * block->b_panel_stride;
+    size_t widest = width_for((block->rows + count - 1) / count, panels);
+    size_t chunk = panels_in_chunk(block, widest);
+    for (size_t p = 0; p < panels; p += chunk) {
+        size_t past = panels - p < chunk ? panels : p + chunk;
         for (size_t n = 0; n < count; n++) {
-            size_t first = block->rows * n / count, rows = block->rows * (n + 1) / count - first;
-            t.a = block->a + first * block->a_row_stride;
-            t.c = block->c + first * block->c_row_stride + column;
-            tiles[rows][width](&t);
-            epilogue_tile(block, t.c, rows, column, t.columns);
+            size_t row = block->rows * n / count;
+            row_of_tiles(block, t, row, block->rows * (n + 1) / count - row, widest, p, past);
         }
     }
 }

@@ -101,50 +101,7 @@ static void model_dpbssd(int c_number, int a_number, int b_number)
 
 #include "../../src/kern/int8/amx.c"
 
-static void *bytes(size_t size)
-{
-    void *block = att_alloc(size + 1, 1);
-    assert_non_null(block);
-    return block;
-}
-
-/* The product of random integers by a version. */
-static void multiply(const att_int8_kernels *version, float *c, size_t rows, size_t columns,
-                     size_t depth)
-{
-    void *block = bytes(att_int8_matrix_size(depth, columns));
-    void *scratch = bytes(att_int8_rows_size(rows, depth));
-    int8_t *b = bytes(columns * depth);
-    float *scales = bytes(columns * sizeof(float));
-    att_int8_matrix matrix = att_int8_matrix_place(block, depth, columns);
-    att_int8_rows a = att_int8_rows_place(scratch, rows, depth);
-    for (size_t i = 0; i < columns * depth; i++)
-        b[i] = (int8_t)((int)(att_random_float(1, columns, i) * 255) - 127);
-    for (size_t j = 0; j < columns; j++)
-        scales[j] = 0.01f + att_random_float(2, 0, j);
-    att_int8_matrix_pack(&matrix, b, depth, true, scales);
-    memset(a.values, 0, rows * a.row_size);
-    for (size_t i = 0; i < rows; i++) {
-        a.scales[i] = 0.5f + att_random_float(3, 0, i);
-        for (size_t k = 0; k < depth; k++)
-            a.values[i * a.row_size + k] = (int8_t)((int)(att_random_float(4, i, k) * 255) - 127);
-    }
-    version->matmul(&(att_int8_block){ .rows = rows,
-                                       .columns = columns,
-                                       .groups = a.row_size / ATT_INT8_GROUP,
-                                       .a = a.values,
-                                       .a_row_size = a.row_size,
-                                       .a_scales = a.scales,
-                                       .b = matrix.panels,
-                                       .b_scales = matrix.scales,
-                                       .b_sums = matrix.sums,
-                                       .c = c,
-                                       .c_row_stride = columns });
-    att_free(block);
-    att_free(scratch);
-    att_free(b);
-    att_free(scales);
-}
+#include "kern/int8_product.h"
 
 static void the_kernel_has_the_bits_of_plain_c_on_a_model_of_tiles(void **state)
 {
@@ -153,15 +110,8 @@ static void the_kernel_has_the_bits_of_plain_c_on_a_model_of_tiles(void **state)
                  depths[] = { 0, 1, 4, 63, 64, 65, 130, 256, 300 };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t j = 0; j < sizeof columns / sizeof *columns; j++)
-            for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
-                size_t size = rows[i] * columns[j] * sizeof(float);
-                float *found = bytes(size), *expected = bytes(size);
-                multiply(att_int8_versions[0], expected, rows[i], columns[j], depths[k]);
-                multiply(&modeled_amx, found, rows[i], columns[j], depths[k]);
-                assert_memory_equal(found, expected, size);
-                att_free(found);
-                att_free(expected);
-            }
+            for (size_t k = 0; k < sizeof depths / sizeof *depths; k++)
+                int8_product_has_the_bits_of_plain_c(&modeled_amx, rows[i], columns[j], depths[k]);
 }
 
 static void tiles_are_configured_once_in_a_call_and_released(void **state)
@@ -169,7 +119,7 @@ static void tiles_are_configured_once_in_a_call_and_released(void **state)
     (void)state;
     static float c[43 * 100];
     configured = 0;
-    multiply(&modeled_amx, c, 43, 100, 130);
+    multiply_random(&modeled_amx, c, 43, 100, 130);
     assert_int_equal(configured, 1);
     assert_false(in_use);
 }

@@ -73,24 +73,31 @@ ALWAYS_INLINE void scale_panel_row(float *c, const int32_t *sums, float a_scale,
         scale_row(c, sums, a_scale, b_scales, NULL, false, PANEL);
 }
 
-ALWAYS_INLINE void multiply_panel(const att_int8_block *block, size_t column, int rows_in_tile,
-                                  void (*add)(int32_t *sums, int rows, const int8_t *a,
-                                              size_t a_row_size, const int8_t *b,
-                                              const int32_t *b_sums, size_t groups))
+typedef void add_function(int32_t *sums, int rows, const int8_t *a, size_t a_row_size,
+                          const int8_t *b, const int32_t *b_sums, size_t groups);
+
+enum { MAX_ROWS_IN_TILE = 16, MAX_PANELS_IN_TILE = 4, PANEL_SUMS = MAX_ROWS_IN_TILE * PANEL };
+
+/* All rows by `panels` panels from a column on. A version with several panels stores the sums of
+ * panel p from p * PANEL_SUMS on. */
+ALWAYS_INLINE void multiply_panels(const att_int8_block *block, size_t column, int rows_in_tile,
+                                   size_t panels, add_function *add)
 {
-    _Alignas(64) int32_t sums[16 * PANEL];
-    size_t count = block->columns - column < PANEL ? block->columns - column : PANEL;
+    _Alignas(64) int32_t sums[MAX_PANELS_IN_TILE * PANEL_SUMS];
     const int8_t *b = block->b + column / PANEL * block->groups * GROUP_BYTES;
     for (size_t i = 0; i < block->rows; i += (size_t)rows_in_tile) {
         size_t left = block->rows - i;
         int rows = left < (size_t)rows_in_tile ? (int)left : rows_in_tile;
         add(sums, rows, block->a + i * block->a_row_size, block->a_row_size, b,
             block->b_sums + column, block->groups);
-        for (int r = 0; r < rows; r++)
-            scale_panel_row(block->c + (i + (size_t)r) * block->c_row_stride + column,
-                            sums + r * PANEL, block->a_scales[i + (size_t)r],
-                            block->b_scales + column, block->bias ? block->bias + column : NULL,
-                            block->accumulate, count);
+        for (size_t p = 0, at = column; p < panels; p++, at += PANEL) {
+            size_t count = block->columns - at < PANEL ? block->columns - at : PANEL;
+            for (int r = 0; r < rows; r++)
+                scale_panel_row(block->c + (i + (size_t)r) * block->c_row_stride + at,
+                                sums + p * PANEL_SUMS + r * PANEL, block->a_scales[i + (size_t)r],
+                                block->b_scales + at, block->bias ? block->bias + at : NULL,
+                                block->accumulate, count);
+        }
     }
 }
 
@@ -98,7 +105,8 @@ ALWAYS_INLINE void multiply_panel(const att_int8_block *block, size_t column, in
     VERSION_WITH(version, its_set, its_features, 1, (void)0, (void)0)
 
 /* A version that leaves products of fewer than `least` rows to the one before it in the list, and
- * whose products run between two statements; both may use `block`. */
+ * whose products run between two statements; both may use `block`, and the first may set `column`,
+ * up to which it has multiplied already. */
 #define VERSION_WITH(version, its_set, its_features, least, before, after)                         \
     static float quantize(int8_t *q, const float *x, size_t n)                                     \
     {                                                                                              \
@@ -106,9 +114,10 @@ ALWAYS_INLINE void multiply_panel(const att_int8_block *block, size_t column, in
     }                                                                                              \
     static void matmul(const att_int8_block *block)                                                \
     {                                                                                              \
+        size_t column = 0;                                                                         \
         before;                                                                                    \
-        for (size_t column = 0; column < block->columns; column += PANEL)                          \
-            multiply_panel(block, column, ROWS_IN_TILE, add_products);                             \
+        for (; column < block->columns; column += PANEL)                                           \
+            multiply_panels(block, column, ROWS_IN_TILE, 1, add_products);                         \
         after;                                                                                     \
     }                                                                                              \
     extern const att_int8_kernels att_int8_##version;                                              \

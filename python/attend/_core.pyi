@@ -251,6 +251,8 @@ def evaluate(
     metrics: Sequence[str],
     metric_options: _Options,
     recorded_data: bool,
+    format: str | None,
+    columns: str | None,
 ) -> tuple[Any, list[tuple[Any, ...]] | None, str]: ...
 def attention_map(
     model: _Handle,
@@ -349,6 +351,8 @@ def models_compare(
     metrics: Sequence[str],
     metric_options: _Options,
     recorded_data: bool,
+    format: str | None,
+    columns: str | None,
 ) -> tuple[int, list[tuple[Any, ...]], str]: ...
 def metrics_compare(
     metrics: Sequence[str],

@@ -537,6 +537,8 @@ class Model:
         lowercase: bool = False,
         tokenizer: str | None = None,
         recorded_data: bool = False,
+        format: str | None = None,
+        columns: str | None = None,
         **decoding: Unpack[SearchOptions],
     ) -> dict[str, Any]:
         """Evaluates on a file, or on pairs (source, target), labelled sentences or texts.
@@ -544,7 +546,8 @@ class Model:
         Returns the measures of the model's type (docs/metrics.md); text metrics are
         attend.metrics.Score objects. Without data: the validation data of training, if
         `recorded_data` allows to open the files that the model names. `seed` is that of the bootstrap
-        and of sampling; further options are those of decoding (generate()).
+        and of sampling; `format` ("csv", "jsonl" …) and `columns` ("source,target") are those of a
+        file, if not as in training; further options are those of decoding (generate()).
 
         >>> pairs = attend.datasets.reverse(train_count=200)
         >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
@@ -561,7 +564,7 @@ class Model:
         }  # fmt: skip
         result, scores, notes = _core.evaluate(
             self._get(), path, examples, features, {**decoding, "seed": seed}, models,
-            list(metrics or ()), options, recorded_data,
+            list(metrics or ()), options, recorded_data, format, columns,
         )  # fmt: skip
         out: dict[str, Any] = json.loads(result) if isinstance(result, str) else result
         for row in scores or ():
@@ -584,6 +587,8 @@ class Model:
         lowercase: bool = False,
         tokenizer: str | None = None,
         recorded_data: bool = False,
+        format: str | None = None,
+        columns: str | None = None,
         **decoding: Unpack[SearchOptions],
     ) -> Comparison:
         """Compares this model with a baseline (a model, or several as an ensemble) on the same data,
@@ -603,7 +608,7 @@ class Model:
         lines, rows, notes = _core.models_compare(
             self._get(), tuple(model._get() for model in others), path, examples, features,
             {**decoding, "seed": seed}, tuple(model._get() for model in ensemble),
-            list(metrics or ()), options, recorded_data,
+            list(metrics or ()), options, recorded_data, format, columns,
         )  # fmt: skip
         return Comparison(lines, [ComparisonRow(*row) for row in rows], notes)
 

@@ -46,7 +46,7 @@ static PyObject *run_models(const att_model *model, att_model *const *baseline, 
 }
 
 /* models_compare(model, baseline models, path, examples, features, decoding, ensemble, metrics,
- * metric options, recorded_data) */
+ * metric options, recorded_data, format, columns) */
 static PyObject *models_compare(PyObject *module, PyObject *args)
 {
     (void)module;
@@ -57,9 +57,10 @@ static PyObject *models_compare(PyObject *module, PyObject *args)
     att_decoding_options decoding;
     att_metric_options metric_options;
     att_model **ensemble, **baseline;
-    if (!PyArg_ParseTuple(args, "OO!O&OOO!O!OO!p:models_compare", &capsule, &PyTuple_Type, &others,
-                          core_path, &path, &iterator, &features, &PyDict_Type, &decoding_dict,
-                          &PyTuple_Type, &models, &names, &PyDict_Type, &metric_dict, &recorded))
+    if (!PyArg_ParseTuple(args, "OO!O&OOO!O!OO!pzz:models_compare", &capsule, &PyTuple_Type,
+                          &others, core_path, &path, &iterator, &features, &PyDict_Type,
+                          &decoding_dict, &PyTuple_Type, &models, &names, &PyDict_Type,
+                          &metric_dict, &recorded, &options.format, &options.columns))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
     if (!model || !core_metric_options(&metric_options, metric_dict) ||

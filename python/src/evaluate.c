@@ -168,9 +168,9 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
     att_decoding_options decoding;
     att_metric_options metric_options;
     att_model **ensemble;
-    if (!PyArg_ParseTuple(args, "OO&OOO!O!OO!p:evaluate", &capsule, core_path, &path, &iterator,
+    if (!PyArg_ParseTuple(args, "OO&OOO!O!OO!pzz:evaluate", &capsule, core_path, &path, &iterator,
                           &features, &PyDict_Type, &decoding_dict, &PyTuple_Type, &models, &names,
-                          &PyDict_Type, &metric_dict, &recorded))
+                          &PyDict_Type, &metric_dict, &recorded, &options.format, &options.columns))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
     if (!model || !core_metric_options(&metric_options, metric_dict) ||

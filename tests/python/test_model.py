@@ -212,6 +212,13 @@ def test_evaluation_takes_lists_and_files(model: attend.Model, tmp_path: pathlib
     assert isinstance(from_list["chrf"], attend.metrics.Score)
     low, high = from_list["exact_match_interval"]
     assert low <= from_list["exact_match"] <= high
+    (tmp_path / "d.csv").write_text("made,given\n" + "".join(f"{t},{s}\n" for s, t in pairs))
+    from_csv = model.evaluate(tmp_path / "d.csv", format="csv", columns="given,made")
+    assert from_csv["exact_match"] == from_list["exact_match"]
+    same = model.compare(model, tmp_path / "d.csv", columns="given,made", resamples=10)
+    assert same.lines == 20
+    with pytest.raises(attend.Error, match="gave"):
+        model.evaluate(tmp_path / "d.csv", columns="gave,made")
     with pytest.raises(FileNotFoundError):
         model.evaluate("missing.tsv")
     with pytest.raises(attend.Error):

@@ -167,7 +167,7 @@ INLINE vec max_of_scores(const float *scores, size_t lanes, size_t keys, vec max
  * them, since one exponential after another would wait for its own latency. */
 INLINE void exp_and_add(vec *part, float *at, size_t lanes, vec shift, const size_t n)
 {
-    vec weight[EXP_KEYS];
+    vec weight[EXPS_AT_ONCE];
 #pragma GCC unroll 8
     for (size_t i = 0; i < n; i++)
         weight[i] = v_sub(v_load(at + i * lanes), shift);
@@ -185,16 +185,16 @@ INLINE void exp_and_add(vec *part, float *at, size_t lanes, vec shift, const siz
 INLINE vec exp_and_sum(float *scores, size_t lanes, size_t keys, vec shift)
 {
     vec part[ATT_LANES];
-    for (size_t r = 0; r < ATT_LANES; r += EXP_KEYS) {
-        vec some[EXP_KEYS];
-        for (size_t i = 0; i < EXP_KEYS; i++)
+    for (size_t r = 0; r < ATT_LANES; r += EXPS_AT_ONCE) {
+        vec some[EXPS_AT_ONCE];
+        for (size_t i = 0; i < EXPS_AT_ONCE; i++)
             some[i] = v_set(0.0f);
         size_t j = r;
-        for (; j + EXP_KEYS <= keys; j += ATT_LANES)
-            exp_and_add(some, scores + j * lanes, lanes, shift, EXP_KEYS);
-        for (size_t i = 0; i < EXP_KEYS && j + i < keys; i++)
+        for (; j + EXPS_AT_ONCE <= keys; j += ATT_LANES)
+            exp_and_add(some, scores + j * lanes, lanes, shift, EXPS_AT_ONCE);
+        for (size_t i = 0; i < EXPS_AT_ONCE && j + i < keys; i++)
             exp_and_add(some + i, scores + (j + i) * lanes, lanes, shift, 1);
-        for (size_t i = 0; i < EXP_KEYS; i++)
+        for (size_t i = 0; i < EXPS_AT_ONCE; i++)
             part[r + i] = some[i];
     }
     for (size_t half = ATT_LANES / 2; half > 0; half /= 2)
@@ -241,7 +241,7 @@ void KERNEL(tile_softmax)(float *scores, size_t lanes, size_t keys, att_tile_sta
 
 INLINE void weights_of_keys(float *at, size_t lanes, vec shift, vec factor, const size_t n)
 {
-    vec weight[EXP_KEYS];
+    vec weight[EXPS_AT_ONCE];
 #pragma GCC unroll 8
     for (size_t i = 0; i < n; i++)
         weight[i] = v_sub(v_load(at + i * lanes), shift);
@@ -265,8 +265,8 @@ void KERNEL(tile_weights)(float *scores, size_t lanes, size_t keys, const float 
     for (size_t q = 0; q < lanes; q += LANES) {
         vec down = v_load(shift + q), by = v_load(factor + q);
         size_t j = 0;
-        for (; j + EXP_KEYS <= keys; j += EXP_KEYS)
-            weights_of_keys(scores + j * lanes + q, lanes, down, by, EXP_KEYS);
+        for (; j + EXPS_AT_ONCE <= keys; j += EXPS_AT_ONCE)
+            weights_of_keys(scores + j * lanes + q, lanes, down, by, EXPS_AT_ONCE);
         for (; j < keys; j++)
             weights_of_keys(scores + j * lanes + q, lanes, down, by, 1);
     }

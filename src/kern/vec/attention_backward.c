@@ -15,7 +15,7 @@ void KERNEL(tile_soft_cap_derivative)(float *slope, const float *x, size_t n, fl
 INLINE void softmax_backward_rows(float *scores, float *grads, size_t step, vec shift, vec along,
                                   const size_t count, size_t n)
 {
-    vec weight[EXP_KEYS];
+    vec weight[EXPS_AT_ONCE];
 #pragma GCC unroll 8
     for (size_t i = 0; i < count; i++)
         weight[i] = v_min(v_set(0.0f), v_sub(v_load_upto(scores + i * step, n), shift));
@@ -40,9 +40,9 @@ void KERNEL(tile_softmax_backward)(float *scores, float *grads, size_t lanes, si
     for (size_t q = 0; q < lanes; q += LANES) {
         vec down = v_load(shift + q), less = v_load(along + q);
         size_t j = 0;
-        for (; j + EXP_KEYS <= keys; j += EXP_KEYS)
+        for (; j + EXPS_AT_ONCE <= keys; j += EXPS_AT_ONCE)
             softmax_backward_rows(scores + j * lanes + q, grads + j * lanes + q, lanes, down, less,
-                                  EXP_KEYS, LANES);
+                                  EXPS_AT_ONCE, LANES);
         for (; j < keys; j++)
             softmax_backward_rows(scores + j * lanes + q, grads + j * lanes + q, lanes, down, less,
                                   1, LANES);

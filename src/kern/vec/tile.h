@@ -13,8 +13,7 @@ enum {
     WIDE = TILE_SUMS >= 16 ? 2 : 1,
     STRIP = TILE_SUMS >= 16 ? 8 : TILE_ROWS,
     ROW_WIDE = 4,
-    SUMS = 16,
-    EXP_KEYS = TILE_SUMS >= 16 ? 8 : 4 /* exponentials computed together, as registers allow */
+    SUMS = 16
 };
 
 /* Sums of products: sum[r][v] = Σ_k a[r][k] · b[k][16v …] */

@@ -28,6 +28,8 @@
  *   v_first(a)                                lane 0
  *   v_reduce_sum(a)  v_reduce_max(a)          by the fixed tree: i with i + 8, then + 4, + 2, + 1
  *   TILE_ROWS, TILE_SUMS                      of matmul tiles: max rows, max vectors
+ *   EXPS_AT_ONCE                              vectors of exponentials to compute together: 1, 2, 4,
+ * 8; 1 where a vector takes four registers
  *
  * and of half a vector, `vec_half`:
  *   h_set(x)  h_load(p)  h_fma(a, b, c)       as above

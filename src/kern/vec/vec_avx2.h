@@ -21,7 +21,7 @@ typedef vec mask; /* all bits of a lane, or none */
 
 /* Up to 12 of the 16 registers hold sums, two to a vector; the others the panels of B and a
  * broadcast. */
-enum { TILE_ROWS = 6, TILE_SUMS = 6 };
+enum { TILE_ROWS = 6, TILE_SUMS = 6, EXPS_AT_ONCE = 4 };
 
 /* Both halves through the same instruction. */
 #define EACH1(type, op, a)    ((type){ op((a).low), op((a).high) })

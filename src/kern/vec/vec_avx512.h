@@ -13,10 +13,9 @@ typedef __m512 vec;
 typedef __m512i ivec;
 typedef __mmask16 mask;
 
-/* 24 of the 32 registers hold sums, 6 rows of 4 panels; others hold the panels and a broadcast.
- * More rows need more address registers than there are and were slower; so was copying A first.
- */
-enum { TILE_ROWS = 12, TILE_SUMS = 24 };
+/* 24 of the 32 registers hold sums: 12 rows of 2 panels, 8 of 3, or 6 of 4; others hold the panels
+ * and a broadcast. */
+enum { TILE_ROWS = 12, TILE_SUMS = 24, EXPS_AT_ONCE = 8 };
 
 INLINE mask m_first_lanes(size_t n)
 {

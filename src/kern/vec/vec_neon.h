@@ -19,7 +19,7 @@ typedef struct ivec {
 typedef ivec mask; /* all bits of a lane, or none */
 
 /* Six vectors of sums take 24 of the 32 registers; the others hold a panel of B and a broadcast. */
-enum { TILE_ROWS = 6, TILE_SUMS = 6 };
+enum { TILE_ROWS = 6, TILE_SUMS = 6, EXPS_AT_ONCE = 1 };
 
 /* The four parts through the same instruction. */
 #define EACH1(type, op, a) ((type){ { op((a).q[0]), op((a).q[1]), op((a).q[2]), op((a).q[3]) } })

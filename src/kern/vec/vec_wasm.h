@@ -21,7 +21,7 @@ typedef vec mask; /* all bits of a lane, or none */
 
 /* Two vectors of sums take 8 of the 16 registers that engines have on x86-64. Three or four were
  * slower: V8 then keeps sums on the stack. */
-enum { TILE_ROWS = 2, TILE_SUMS = 2 };
+enum { TILE_ROWS = 2, TILE_SUMS = 2, EXPS_AT_ONCE = 1 };
 
 /* The four parts through the same instruction. */
 #define EACH1(type, op, a) ((type){ { op((a).q[0]), op((a).q[1]), op((a).q[2]), op((a).q[3]) } })

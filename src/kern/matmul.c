@@ -84,8 +84,8 @@ void att_matmul_pack(float *panels, const float *b, size_t b_stride, bool b_tran
 
 /* ---------------------------------------------------------------- jobs */
 
-/* How C is split, and where B is: in panels, or in place. `turns`: B is given transposed, and each
- * job transposes it: in registers, or a few panels of one block of the depth at a time. */
+/* How C is split, and where B is: in panels, or in place. A transposed B is transposed by each job:
+ * in registers, or a few panels of one block of the depth at a time. */
 typedef struct plan {
     const att_matmul_call *call;
     const float *b;

@@ -160,7 +160,8 @@ INLINE void tile_multiply(const tile *t, const size_t rows, const size_t panels)
     TILE(rows, 1) TILE(rows, 2) TILE(rows, 3) TILE(rows, 4) TILE(rows, 6) TILE(rows, 8)
 FOR_ALL_ROWS(TILES_OF)
 
-_Static_assert((int)TILE_ROWS <= (int)MAX_TILE_ROWS, "tiles are compiled for up to MAX_TILE_ROWS rows");
+_Static_assert((int)TILE_ROWS <= (int)MAX_TILE_ROWS,
+               "tiles are compiled for up to MAX_TILE_ROWS rows");
 
 /* Indexed by rows and panels; NULL where not compiled. */
 typedef void tile_function(const tile *t);

@@ -391,7 +391,7 @@ void KERNEL(matmul)(const att_matmul_block *block)
         return matmul_transposed(block);
     size_t most = most_rows(block), count = (block->rows + most - 1) / most;
     size_t panels = (block->columns + LANES - 1) / LANES;
-    if (count == 0)
+    if (count == 0 || panels == 0)
         return;
     tile t = { .depth = block->depth,
                .add = block->accumulate,

@@ -200,14 +200,16 @@ static att_status wait_all(void *context, int64_t *requests, size_t count, doubl
 }
 
 /* On a host that the launcher cannot reach any more, MPI_Abort waits for ever: an alarm ends the
- * process then. */
-enum { ABORT_SECONDS = 10 };
+ * process then. MPICH's launcher drops what it has not forwarded when a job is aborted, so the
+ * message that says why gets a moment on its way. */
+enum { ABORT_SECONDS = 10, FORWARD_NANOSECONDS = 200000000 };
 
 static void end_all(void *context, int exit_code)
 {
     (void)context;
     signal(SIGALRM, SIG_DFL);
     alarm(ABORT_SECONDS);
+    nanosleep(&(struct timespec){ .tv_nsec = FORWARD_NANOSECONDS }, NULL);
     MPI_Abort(MPI_COMM_WORLD, exit_code);
 }
 

@@ -40,7 +40,8 @@ typedef float att_kern_dot(const float *x, const float *y, size_t n);
 /* y[i] += a x[i]. */
 typedef void att_kern_axpy(float *y, float a, const float *x, size_t n);
 
-/* y[i] = f(x)[i] over a row; returns log(sum(exp(x))). A row of -inf only has softmax 0. */
+/* y[i] = f(x)[i] over a row; y may be x. Returns log(sum(exp(x))). A row of -inf only has
+ * softmax 0. */
 typedef float att_kern_softmax(float *y, const float *x, size_t n);
 
 /* The target of cross-entropy: the class, and the probability that label smoothing moves from it to

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 
 #include <assert.h>
@@ -30,6 +31,8 @@ struct att_kv_cache {
     size_t table_capacity;
     int64_t *offsets; /* [rows + 1] */
     size_t row_capacity;
+    float *gathered; /* one layer of all rows; for inference only, so the next layer may reuse it */
+    size_t gathered_capacity;
 };
 
 att_status att_kv_cache_new(att_kv_cache **out, int layers, int64_t width, att_error *err)
@@ -53,6 +56,7 @@ void att_kv_cache_free(att_kv_cache *cache)
     att_free(cache->page_table);
     att_free(cache->previous_page_table);
     att_free(cache->offsets);
+    att_free(cache->gathered);
     att_free(cache);
 }
 
@@ -185,6 +189,24 @@ static int64_t copy_on_write(att_kv_cache *cache, int64_t number)
     return own;
 }
 
+/* Room for the gathered rows. It grows by several tokens, so that a step seldom touches new
+ * memory. */
+static att_status reserve_gathered(att_kv_cache *cache, int64_t rows, int64_t tokens,
+                                   att_error *err)
+{
+    enum { SPARE_TOKENS = 16 };
+    size_t row_size = (size_t)(rows * cache->width);
+    if (row_size * (size_t)tokens <= cache->gathered_capacity)
+        return ATT_OK;
+    att_free(cache->gathered);
+    cache->gathered_capacity = row_size * att_round_up((size_t)tokens, SPARE_TOKENS);
+    cache->gathered = att_alloc(cache->gathered_capacity, sizeof *cache->gathered);
+    if (cache->gathered)
+        return ATT_OK;
+    cache->gathered_capacity = 0;
+    return att_fail_memory(err);
+}
+
 /* After a failure rows hold fewer pages than they need, and each page is counted once: the cache
  * can be reset. */
 att_status att_kv_cache_advance(att_kv_cache *cache, int64_t rows, const int64_t *order,
@@ -193,6 +215,7 @@ att_status att_kv_cache_advance(att_kv_cache *cache, int64_t rows, const int64_t
     bool full = cache->tokens % ATT_KV_PAGE_TOKENS == 0;
     int64_t length = cache->pages_per_row + full;
     ATT_TRY(reserve_rows(cache, rows > cache->rows ? rows : cache->rows, length, err));
+    ATT_TRY(reserve_gathered(cache, rows, cache->tokens + 1, err));
     reorder_rows(cache, rows, order, length);
     for (int64_t r = 0; r < rows; r++) {
         int64_t *last = &cache->page_table[r * length + length - 1];
@@ -229,7 +252,6 @@ void att_kv_cache_append(att_kv_cache *cache, int layer, const att_node *x, int6
 
 typedef struct gather_job {
     const att_kv_cache *cache;
-    float *to;
     int layer;
 } gather_job;
 
@@ -243,22 +265,19 @@ static void gather_rows(void *context, int64_t begin, int64_t end)
             int64_t number =
                 cache->page_table[r * cache->pages_per_row + token / ATT_KV_PAGE_TOKENS];
             memcpy(
-                job->to + (r * cache->tokens + token) * cache->width,
+                cache->gathered + (r * cache->tokens + token) * cache->width,
                 token_at(cache, number, job->layer, token),
                 (size_t)((left < ATT_KV_PAGE_TOKENS ? left : ATT_KV_PAGE_TOKENS) * cache->width) *
                     sizeof(float));
         }
 }
 
-att_node *att_kv_cache_gather(const att_kv_cache *cache, att_tape *tape, int layer)
+att_node *att_kv_cache_gather(att_kv_cache *cache, att_tape *tape, int layer)
 {
     enum { GRAIN = 1 << 14 }; /* floats per parallel task */
     const int64_t shape[] = { 1, cache->rows * cache->tokens, cache->width };
-    float *all = att_tape_alloc(tape, shape[1] * shape[2], sizeof *all);
-    if (!all)
-        return NULL;
-    gather_job job = { cache, all, layer };
+    gather_job job = { cache, layer };
     att_parallel_for(cache->rows, 1 + GRAIN / (cache->tokens * cache->width + 1), gather_rows,
                      &job);
-    return att_tape_input_view(tape, 3, shape, all);
+    return att_tape_input_view(tape, 3, shape, cache->gathered);
 }

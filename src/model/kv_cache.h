@@ -7,7 +7,8 @@
 
 #include "tape/tape.h"
 
-enum { ATT_KV_PAGE_TOKENS = 16 };
+/* Few: a hypothesis that forks copies half a page on average. */
+enum { ATT_KV_PAGE_TOKENS = 4 };
 
 /* `width` floats per token and layer. Release with att_kv_cache_free(). */
 typedef struct att_kv_cache att_kv_cache;
@@ -25,9 +26,9 @@ att_status att_kv_cache_advance(att_kv_cache *cache, int64_t rows, const int64_t
 /* Writes the new token of all rows in one layer: columns `first` … of x [1,rows,.]. */
 void att_kv_cache_append(att_kv_cache *cache, int layer, const att_node *x, int64_t first);
 
-/* All tokens of all rows in one layer, row after row, [1, rows * tokens, width]; and the offset of
- * each row, [rows + 1], borrowed until the next step. */
-att_node *att_kv_cache_gather(const att_kv_cache *cache, att_tape *tape, int layer);
+/* All tokens of all rows in one layer, row after row, [1, rows * tokens, width], in memory that the
+ * next call overwrites; and the offset of each row, [rows + 1], borrowed until the next step. */
+att_node *att_kv_cache_gather(att_kv_cache *cache, att_tape *tape, int layer);
 const int64_t *att_kv_cache_offsets(const att_kv_cache *cache);
 
 /* Tokens per row; pages in use. */

@@ -18,8 +18,7 @@ int32_t att_argmax(const float *scores, int64_t count)
 }
 
 typedef struct log_softmax_job {
-    float *to;
-    const float *from;
+    float *rows;
     size_t width;
     float *log_sum_exp; /* [rows] finite unless a logit is NaN or +inf, or all of a row are -inf */
 } log_softmax_job;
@@ -27,9 +26,10 @@ typedef struct log_softmax_job {
 static void log_softmax_rows(void *context, int64_t begin, int64_t end)
 {
     const log_softmax_job *job = context;
-    for (int64_t r = begin; r < end; r++)
-        job->log_sum_exp[r] = att_kernels_get()->log_softmax(
-            job->to + (size_t)r * job->width, job->from + (size_t)r * job->width, job->width);
+    for (int64_t r = begin; r < end; r++) {
+        float *row = job->rows + (size_t)r * job->width;
+        job->log_sum_exp[r] = att_kernels_get()->log_softmax(row, row, job->width);
+    }
 }
 
 bool att_log_softmax_check(att_tape *tape, att_node *scores, const float *log_sum_exp)
@@ -50,11 +50,10 @@ const float *att_log_softmax(att_tape *tape, att_node *scores)
     if (!scores)
         return NULL;
     int64_t width = att_node_last_dim(scores), rows = att_node_rows(scores);
-    float *log_probs = att_tape_alloc(tape, scores->count, sizeof *log_probs);
     float *log_sum_exp = att_tape_alloc(tape, rows, sizeof *log_sum_exp);
-    if (!log_probs || !log_sum_exp)
+    if (!log_sum_exp)
         return NULL;
-    log_softmax_job job = { log_probs, scores->value, (size_t)width, log_sum_exp };
+    log_softmax_job job = { scores->value, (size_t)width, log_sum_exp };
     att_parallel_for(rows, 1 + GRAIN / width, log_softmax_rows, &job);
-    return att_log_softmax_check(tape, scores, log_sum_exp) ? log_probs : NULL;
+    return att_log_softmax_check(tape, scores, log_sum_exp) ? scores->value : NULL;
 }

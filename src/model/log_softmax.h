@@ -7,7 +7,7 @@
 /* The index of the largest of `count` numbers, the first of equals. */
 int32_t att_argmax(const float *scores, int64_t count);
 
-/* The log-probabilities of logits [...,V], in the memory of the tape; NULL on failure. Fails the
+/* Replaces logits [...,V] by their log-probabilities, which it returns; NULL on failure. Fails the
  * tape where those of a row are not finite (layer_check.h). */
 const float *att_log_softmax(att_tape *tape, att_node *scores);
 

@@ -46,6 +46,25 @@ static void softmax_is_near_the_truth_and_sums_to_one(void **state)
     }
 }
 
+/* What a decoder does with its logits. */
+static void a_row_may_be_replaced_by_its_own_result(void **state)
+{
+    (void)state;
+    float x[ROW_MAX], y[ROW_MAX], own[ROW_MAX];
+    FOR_EACH_SET(kernels)
+    FOR_EACH_LENGTH(n)
+    {
+        att_kern_softmax *const functions[] = { kernels->softmax, kernels->log_softmax };
+        for (int f = 0; f < 2; f++) {
+            fill(x, n, 41 + n, -4, 4);
+            fill(own, n, 41 + n, -4, 4);
+            float want = functions[f](y, x, n);
+            assert_true(functions[f](own, own, n) == want);
+            assert_memory_equal(own, y, n * sizeof *y);
+        }
+    }
+}
+
 static void huge_scores_neither_overflow_nor_vanish(void **state)
 {
     (void)state;
@@ -221,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(softmax_is_near_the_truth_and_sums_to_one),
+        cmocka_unit_test(a_row_may_be_replaced_by_its_own_result),
         cmocka_unit_test(huge_scores_neither_overflow_nor_vanish),
         cmocka_unit_test(a_row_of_minus_infinity_has_weight_zero),
         cmocka_unit_test(nan_anywhere_shows_in_the_whole_row),

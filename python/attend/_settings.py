@@ -97,6 +97,7 @@ Settings = TypedDict(
         "dropout": float,
         "word_dropout": float,
         "label_smoothing": float,
+        "consistency": float,
         "state_reset": float,
         "scheduled_sampling": float,
         "scheduled_sampling_start": int,

@@ -120,8 +120,8 @@ static att_status compute_gradients(att_gradient_flow *out, const att_model *mod
     att_node *top = run_text(w);
     ATT_TRY(att_progress_check(err));
     att_node *logits = w->stack->logits(model, w->tape, top);
-    att_node *last =
-        att_cross_entropy(w->tape, logits, w->encoding->ids.items + w->count, 0, &loss);
+    att_node *last = att_cross_entropy(w->tape, logits, w->encoding->ids.items + w->count,
+                                       (att_loss_terms){ 0 }, &loss);
     ATT_TRY(att_tape_status(w->tape, err));
     ATT_TRY(check_loss(w->tape, (double)loss, err));
     ATT_TRY(att_tape_backward(w->tape, last, 1, err));

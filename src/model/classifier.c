@@ -127,8 +127,7 @@ static att_node *classifier_loss(const att_model *model, att_tape *tape, const a
         return NULL;
     att_node *scores = compute_logits(
         parts, tape, prepare_sources(parts, tape, &sources, options, batch->pair_index), NULL);
-    att_node *loss =
-        att_cross_entropy(tape, scores, targets, options ? options->label_smoothing : 0, losses);
+    att_node *loss = att_cross_entropy(tape, scores, targets, att_loss_terms_of(options), losses);
     if (loss && result)
         accumulate_loss(result, scores, targets, losses);
     return loss;

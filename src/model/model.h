@@ -144,12 +144,20 @@ void att_carried_state_free(att_carried_state *carried);
 
 typedef struct att_loss_options {
     float label_smoothing;    /* 0: none */
+    float consistency;        /* weight of the consistency loss: the batch is one of
+                                 att_batch_twice(); 0: none */
     float scheduled_sampling; /* probability of feeding the model's own prediction */
     uint64_t
         seed; /* scheduled sampling and word dropout depend on these, the pair and the position */
     uint64_t step;
     att_carried_state *carried_state; /* read and updated by language models; or NULL */
 } att_loss_options;
+
+static inline att_loss_terms att_loss_terms_of(const att_loss_options *options)
+{
+    return options ? (att_loss_terms){ options->label_smoothing, options->consistency }
+                   : (att_loss_terms){ 0 };
+}
 
 /* The same for one row. */
 typedef struct att_row_loss_result {

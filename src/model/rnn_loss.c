@@ -51,14 +51,13 @@ static att_node *copy_loss(const att_rnn_decoder *pass, att_node *scores, att_no
 }
 
 static att_node *generation_loss(const att_rnn_decoder *pass, att_node *scores,
-                                 const att_batch *batch, float label_smoothing,
+                                 const att_batch *batch, att_loss_terms terms,
                                  att_loss_result *result)
 {
     float *losses = att_tape_alloc(pass->tape, batch->rows * batch->target_length, sizeof *losses);
     if (!losses)
         return NULL;
-    att_node *loss =
-        att_cross_entropy(pass->tape, scores, batch->target_out, label_smoothing, losses);
+    att_node *loss = att_cross_entropy(pass->tape, scores, batch->target_out, terms, losses);
     if (loss && result)
         accumulate_loss(result, batch, scores, losses);
     return loss;
@@ -135,9 +134,9 @@ att_node *att_rnn_network_loss(const att_model *model, att_tape *tape, const att
     if (carried)
         save_carried_state(&pass, carried);
     att_node *scores = att_rnn_decoder_logits(&pass, readouts, 0);
-    float label_smoothing = options ? options->label_smoothing : 0;
+    const att_loss_terms terms = att_loss_terms_of(options);
     att_node *loss = pass.network->copy.enabled
-                         ? copy_loss(&pass, scores, readouts, batch, label_smoothing, result)
-                         : generation_loss(&pass, scores, batch, label_smoothing, result);
+                         ? copy_loss(&pass, scores, readouts, batch, terms.label_smoothing, result)
+                         : generation_loss(&pass, scores, batch, terms, result);
     return add_alignment_loss(&pass, batch, loss);
 }

@@ -148,8 +148,7 @@ static att_node *tagger_loss(const att_model *model, att_tape *tape, const att_b
     float *losses = att_tape_alloc(tape, rows, sizeof *losses);
     if (!labels || !losses)
         return NULL;
-    att_node *loss =
-        att_cross_entropy(tape, logits, labels, options ? options->label_smoothing : 0, losses);
+    att_node *loss = att_cross_entropy(tape, logits, labels, att_loss_terms_of(options), losses);
     if (loss && result)
         accumulate_loss(result, logits, &read, labels, losses);
     return loss;

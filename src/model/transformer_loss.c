@@ -56,12 +56,12 @@ att_node *att_transformer_loss(const att_model *model, att_tape *tape, const att
     att_token_loss *losses = att_tape_alloc(tape, next->tokens, sizeof *losses);
     if (!losses)
         return NULL;
-    float label_smoothing = options ? options->label_smoothing : 0;
+    const att_loss_terms terms = att_loss_terms_of(options);
     if (pass.network->copy.enabled)
         loss = copy_loss(&pass, att_copy_index_on_tape(tape, model, &sources), x, next,
-                         label_smoothing, losses);
+                         terms.label_smoothing, losses);
     else
-        loss = att_linear_cross_entropy(tape, &output, next->ids, label_smoothing, losses);
+        loss = att_linear_cross_entropy(tape, &output, next->ids, terms, losses);
     if (loss && result)
         accumulate_loss(result, losses, next);
     return loss;

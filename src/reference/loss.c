@@ -18,6 +18,16 @@ double att_reference_cross_entropy(const double *logits, int64_t classes, int64_
     return sum;
 }
 
+double att_reference_consistency(const double *x, const double *y, int64_t classes)
+{
+    double lse_x = att_log_sum_exp(x, classes), lse_y = att_log_sum_exp(y, classes), sum = 0;
+    for (int64_t j = 0; j < classes; j++) {
+        double log_p = x[j] - lse_x, log_q = y[j] - lse_y;
+        sum += (att_exp(log_p) - att_exp(log_q)) * (log_p - log_q);
+    }
+    return sum;
+}
+
 double att_reference_guided_alignment(const double *weights, int64_t key)
 {
     double weight = weights[key];

@@ -10,6 +10,11 @@
 double att_reference_cross_entropy(const double *logits, int64_t classes, int64_t target,
                                    double label_smoothing);
 
+/* The consistency loss of two predictions of one token, with other dropout (R-Drop, Wu et al.
+ * 2021): KL(p | q) + KL(q | p) = Σ (p_j - q_j) (log p_j - log q_j), with p and q the softmax of the
+ * logits. */
+double att_reference_consistency(const double *x, const double *y, int64_t classes);
+
 /* A weight below this one costs no more, and its gradient is no larger: sparsemax yields zeros,
  * whose logarithm is infinite. */
 #define ATT_GUIDED_ALIGNMENT_MIN_WEIGHT 1e-6

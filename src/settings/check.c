@@ -180,7 +180,13 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
 
 att_status att_settings_check_copying(const att_settings *settings, att_error *err)
 {
-    if (!att_settings_copies(settings) || settings->architecture != ATT_ARCHITECTURE_RNN)
+    if (!att_settings_copies(settings))
+        return ATT_OK;
+    if (settings->consistency > 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "consistency contradicts copy: it compares predictions of the vocabulary "
+                        "alone");
+    if (settings->architecture != ATT_ARCHITECTURE_RNN)
         return ATT_OK;
     const char *attention = choice_of(settings, "attention");
     const char *normalizer = choice_of(settings, "normalizer");
@@ -193,6 +199,26 @@ att_status att_settings_check_copying(const att_settings *settings, att_error *e
                         "copy contradicts normalizer %s: its weights do not add up to 1",
                         normalizer);
     return ATT_OK;
+}
+
+/* The consistency loss compares two predictions that differ in dropout alone. */
+static att_status check_consistency(const att_settings *settings, att_error *err)
+{
+    att_model_type type = att_settings_model_type(settings);
+    const char *reason = NULL;
+    if (settings->consistency == 0)
+        return ATT_OK;
+    if (settings->crf)
+        reason = "crf: it compares predictions of single labels";
+    else if (settings->scheduled_sampling > 0)
+        reason = "scheduled-sampling: the two predictions would follow different tokens";
+    else if (type == ATT_MODEL_LM && settings->architecture == ATT_ARCHITECTURE_RNN)
+        reason = "architecture rnn of task lm: each batch continues the state of the batch before";
+    else if (settings->dropout == 0 && settings->word_dropout == 0)
+        reason = "dropout 0: without dropout the two predictions are the same";
+    if (!reason)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL, "consistency contradicts %s", reason);
 }
 
 static att_status check_architecture(const att_settings *settings, att_error *err)
@@ -214,6 +240,7 @@ static att_status check_architecture(const att_settings *settings, att_error *er
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "vectors contradicts tie-embeddings all: they are for the source alone");
     ATT_TRY(att_settings_check_copying(settings, err));
+    ATT_TRY(check_consistency(settings, err));
     if (settings->crf && settings->label_smoothing > 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "label-smoothing contradicts crf: it smooths single labels");

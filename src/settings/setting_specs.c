@@ -333,6 +333,9 @@ const att_setting_spec att_setting_specs[] = {
          "both sides, and 0.1 by default"),
     REAL("regularization", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
          "label smoothing: probability mass spread over all tokens"),
+    REAL("regularization", "consistency", consistency, ALL, "0", 0, 1000, "X",
+         "weight of the consistency loss (R-Drop): each batch runs twice with different dropout, "
+         "and the two predictions of a token are drawn together; 0: off"),
     REAL("regularization", "state-reset", state_reset, RNN_LM, "0.1", 0, 1, "P",
          "probability that a sequence starts from the zero state, as generated text does, instead "
          "of "

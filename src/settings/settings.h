@@ -220,7 +220,7 @@ struct att_settings {
     int64_t char_embedding_size, char_size;
 
     /* regularization */
-    double dropout, word_dropout, label_smoothing;
+    double dropout, word_dropout, label_smoothing, consistency;
     double state_reset;
     double scheduled_sampling;
     int64_t scheduled_sampling_start;

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "reference/linear.h"
 #include "reference/loss.h"
+#include "tape/consistency.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
@@ -20,7 +21,7 @@ enum { MAX_LOGITS = 1 << 22 }; /* in a block of rows: 16 MB */
 typedef struct linear_ce {
     bool transposed;
     const int32_t *targets; /* [rows] */
-    float label_smoothing;
+    att_loss_terms terms;
     att_token_loss *losses; /* [rows] or NULL */
 } linear_ce;
 
@@ -48,6 +49,11 @@ static bool linear_ce_shape(att_tape *tape, att_node *node)
     if (!att_node_check_shape(tape, node, "x", x, rank, want) ||
         (bias && !att_node_check_shape(tape, node, "bias", bias, 1, &classes)))
         return false;
+    if (options->terms.consistency != 0 && att_node_rows(x) % 2 != 0) {
+        att_tape_fail(tape, node->op->name, "expected pairs of rows for consistency, found %lld",
+                      (long long)att_node_rows(x));
+        return false;
+    }
     for (int64_t i = 0; i < att_node_rows(x); i++)
         if (options->targets[i] < 0 || options->targets[i] >= classes) {
             att_tape_fail(tape, node->op->name,
@@ -67,8 +73,17 @@ typedef struct row_block {
     int64_t first, rows;
     float *logits;      /* [rows, classes] */
     float *logit_grads; /* [rows, classes]; NULL where no gradient is required */
+    float *lse;         /* [rows] log-sum-exp of the logits */
     double *sums;       /* [rows] losses with label smoothing */
 } row_block;
+
+/* The rows that are in memory at once: one block, or for consistency a second one that begins half
+ * of all rows later. */
+typedef struct row_blocks {
+    row_block block[2];
+    int count;
+    double *consistency; /* [rows] of the pairs */
+} row_blocks;
 
 /* Whether the target has the largest logit, and is the first class that has it. */
 static bool is_predicted(const float *x, size_t n, size_t target)
@@ -98,18 +113,38 @@ static void row_losses(void *context, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) {
         const float *x = b->logits + (size_t)i * n;
         att_cross_entropy_target target = { (size_t)options->targets[b->first + i], 0 };
-        float lse, plain = kern->cross_entropy(x, n, target, &lse);
+        float smoothing = options->terms.label_smoothing;
+        float plain = kern->cross_entropy(x, n, target, &b->lse[i]);
         b->sums[i] = (double)plain;
-        if (options->label_smoothing != 0)
-            b->sums[i] = smoothed_loss(plain, lse, kern->sum(x, n), n, options->label_smoothing);
+        if (smoothing != 0)
+            b->sums[i] = smoothed_loss(plain, b->lse[i], kern->sum(x, n), n, smoothing);
         if (options->losses)
             options->losses[b->first + i] =
                 (att_token_loss){ plain, is_predicted(x, n, target.class) };
         if (!b->logit_grads)
             continue;
-        target.label_smoothing = options->label_smoothing;
+        target.label_smoothing = smoothing;
         memset(b->logit_grads + (size_t)i * n, 0, n * sizeof(float));
-        kern->cross_entropy_backward(b->logit_grads + (size_t)i * n, 1, x, n, target, lse);
+        kern->cross_entropy_backward(b->logit_grads + (size_t)i * n, 1, x, n, target, b->lse[i]);
+    }
+}
+
+static void pair_losses(void *context, int64_t begin, int64_t end)
+{
+    const row_blocks *b = context;
+    const row_block *one = &b->block[0], *other = &b->block[1];
+    const linear_ce *options = one->node->options;
+    size_t n = (size_t)classes_of(one->node);
+    for (int64_t i = begin; i < end; i++) {
+        size_t at = (size_t)i * n;
+        const att_consistency_rows rows = { .x = one->logits + at,
+                                            .y = other->logits + at,
+                                            .lse_x = one->lse[i],
+                                            .lse_y = other->lse[i],
+                                            .classes = n };
+        b->consistency[i] = att_consistency_loss(
+            &rows, options->terms.consistency, one->logit_grads ? one->logit_grads + at : NULL,
+            other->logit_grads ? other->logit_grads + at : NULL);
     }
 }
 
@@ -211,29 +246,64 @@ static bool alloc_grads(att_tape *tape, const att_node *node, linear_ce_saved *s
     return true;
 }
 
-static bool run_rows(att_tape *tape, att_node *node, row_block *b, double *total)
+static bool alloc_block(att_tape *tape, row_block *b, int64_t rows)
+{
+    int64_t cells = rows * classes_of(b->node);
+    b->logits = att_tape_alloc(tape, cells, sizeof(float));
+    b->logit_grads = b->node->requires_grad ? att_tape_alloc(tape, cells, sizeof(float)) : NULL;
+    b->lse = att_tape_alloc(tape, rows, sizeof(float));
+    b->sums = att_tape_alloc(tape, rows, sizeof(double));
+    return b->sums != NULL;
+}
+
+/* The rows are in memory: adds their losses to *total, and their gradients to those saved. */
+static bool run_blocks(att_tape *tape, row_blocks *b, const float *panels, double *total)
+{
+    const att_node *node = b->block[0].node;
+    const linear_ce *options = node->options;
+    int64_t rows = b->block[0].rows, classes = classes_of(node);
+    for (int i = 0; i < b->count; i++) {
+        if (!compute_logits(tape, &b->block[i], panels))
+            return false;
+        att_parallel_for(rows, att_row_grain(8 * classes), row_losses, &b->block[i]);
+        for (int64_t j = 0; j < rows; j++)
+            *total += b->block[i].sums[j];
+    }
+    if (b->consistency)
+        att_parallel_for(rows, att_row_grain(16 * classes), pair_losses, b);
+    for (int64_t j = 0; b->consistency && j < rows; j++)
+        *total += (double)options->terms.consistency * b->consistency[j];
+    for (int i = 0; i < b->count && node->requires_grad; i++)
+        if (!backward_rows(tape, &b->block[i], node->saved))
+            return false;
+    return true;
+}
+
+static bool run_rows(att_tape *tape, att_node *node, double *total)
 {
     const linear_ce *options = node->options;
-    int64_t rows = att_node_rows(node->in[LINEAR_CE_X]), classes = classes_of(node);
+    row_blocks b = { .count = options->terms.consistency != 0 ? 2 : 1 };
+    int64_t rows = att_node_rows(node->in[LINEAR_CE_X]) / b.count, classes = classes_of(node);
     int64_t max = MAX_LOGITS / classes > 64 ? MAX_LOGITS / classes / 64 * 64 : 64;
     max = att_min_i64(max, rows);
     bool int8 = node->in[LINEAR_CE_W]->int8;
     const float *panels =
         int8 ? NULL : att_node_packed_weights(tape, node->in[LINEAR_CE_W], options->transposed);
-    b->logits = att_tape_alloc(tape, max * classes, sizeof(float));
-    b->logit_grads =
-        node->requires_grad ? att_tape_alloc(tape, max * classes, sizeof(float)) : NULL;
-    b->sums = att_tape_alloc(tape, max, sizeof(double));
-    if ((!panels && !int8) || !b->sums)
-        return false;
-    for (; b->first < rows; b->first += b->rows) {
-        b->rows = att_min_i64(rows - b->first, max);
-        if (!compute_logits(tape, b, panels))
+    for (int i = 0; i < b.count; i++) {
+        b.block[i] = (row_block){ .node = node, .first = i * rows };
+        if (!alloc_block(tape, &b.block[i], max))
             return false;
-        att_parallel_for(b->rows, att_row_grain(8 * classes), row_losses, b);
-        for (int64_t i = 0; i < b->rows; i++)
-            *total += b->sums[i];
-        if (b->logit_grads && !backward_rows(tape, b, node->saved))
+    }
+    if (b.count == 2)
+        b.consistency = att_tape_alloc(tape, max, sizeof(double));
+    if ((!panels && !int8) || (b.count == 2 && !b.consistency))
+        return false;
+    for (int64_t done = 0; done < rows; done += b.block[0].rows) {
+        for (int i = 0; i < b.count; i++) {
+            b.block[i].first = i * rows + done;
+            b.block[i].rows = att_min_i64(rows - done, max);
+        }
+        if (!run_blocks(tape, &b, panels, total))
             return false;
     }
     return true;
@@ -241,7 +311,6 @@ static bool run_rows(att_tape *tape, att_node *node, row_block *b, double *total
 
 static bool linear_ce_forward(att_tape *tape, att_node *node)
 {
-    row_block b = { .node = node };
     double total = 0;
     if (node->requires_grad) {
         node->saved = att_tape_alloc(tape, 1, sizeof(linear_ce_saved));
@@ -249,7 +318,7 @@ static bool linear_ce_forward(att_tape *tape, att_node *node)
             return false;
     }
     att_memory_pool_mark mark = att_tape_mark(tape);
-    if (!run_rows(tape, node, &b, &total))
+    if (!run_rows(tape, node, &total))
         return false;
     att_tape_release_to_mark(tape, mark);
     node->value[0] = (float)total;
@@ -283,44 +352,54 @@ static bool linear_ce_backward(att_tape *tape, att_node *node)
 
 static void linear_ce_truth(double *value, const att_node *node, const double *const *in)
 {
-    enum { MAX_CLASSES = 32 }; /* of a sample */
+    enum { MAX_CLASSES = 32, MAX_ROWS = 6 }; /* of a sample */
     const linear_ce *options = node->options;
-    double logits[MAX_CLASSES];
+    double logits[MAX_ROWS * MAX_CLASSES];
+    int64_t rows = att_node_rows(node->in[LINEAR_CE_X]), classes = classes_of(node);
     const att_reference_linear_weights weights = { .w = in[LINEAR_CE_W],
                                                    .bias = in[LINEAR_CE_BIAS],
                                                    .depth =
                                                        att_node_last_dim(node->in[LINEAR_CE_X]),
-                                                   .columns = classes_of(node),
+                                                   .columns = classes,
                                                    .transposed = options->transposed };
-    assert(weights.columns <= MAX_CLASSES);
+    assert(classes <= MAX_CLASSES && rows <= MAX_ROWS);
+    att_reference_linear(logits, in[LINEAR_CE_X], rows, &weights, ATT_ACTIVATION_NONE);
     value[0] = 0;
-    for (int64_t i = 0; i < att_node_rows(node->in[LINEAR_CE_X]); i++) {
-        att_reference_linear(logits, in[LINEAR_CE_X] + i * weights.depth, 1, &weights,
-                             ATT_ACTIVATION_NONE);
-        value[0] += att_reference_cross_entropy(logits, weights.columns, options->targets[i],
-                                                (double)options->label_smoothing);
-    }
+    for (int64_t i = 0; i < rows; i++)
+        value[0] += att_reference_cross_entropy(logits + i * classes, classes, options->targets[i],
+                                                (double)options->terms.label_smoothing);
+    for (int64_t i = 0; options->terms.consistency != 0 && i < rows / 2; i++)
+        value[0] += (double)options->terms.consistency *
+                    att_reference_consistency(logits + i * classes,
+                                              logits + (rows / 2 + i) * classes, classes);
 }
 
 static const int32_t some_targets[] = { 2, 0, 4, 4, 1 };
+static const int32_t paired_targets[] = { 2, 0, 4, 2, 0, 4 };
 
 static const att_op_sample linear_ce_samples[] = {
     { "plain",
       3,
       { { 2, { 5, 3 } }, { 2, { 3, 5 } }, { 1, { 5 } } },
-      &(const linear_ce){ false, some_targets, 0, NULL },
+      &(const linear_ce){ false, some_targets, { 0, 0 }, NULL },
       0,
       0 },
     { "smoothed, transposed, no bias",
       3,
       { { 3, { 1, 5, 7 } }, { 2, { 19, 7 } }, { ATT_NOT_GIVEN, { 0 } } },
-      &(const linear_ce){ true, some_targets, 0.1f, NULL },
+      &(const linear_ce){ true, some_targets, { 0.1f, 0 }, NULL },
+      0,
+      0 },
+    { "consistent pairs",
+      3,
+      { { 2, { 6, 3 } }, { 2, { 3, 5 } }, { 1, { 5 } } },
+      &(const linear_ce){ false, paired_targets, { 0.1f, 2 }, NULL },
       0,
       0 },
     { "no rows",
       3,
       { { 2, { 0, 3 } }, { 2, { 3, 5 } }, { 1, { 5 } } },
-      &(const linear_ce){ false, some_targets, 0, NULL },
+      &(const linear_ce){ false, some_targets, { 0, 0 }, NULL },
       0,
       0 },
 };
@@ -339,7 +418,7 @@ const att_op att_op_linear_cross_entropy = {
 };
 
 att_node *att_linear_cross_entropy(att_tape *tape, const att_linear_cross_entropy_inputs *in,
-                                   const int32_t *targets, float label_smoothing,
+                                   const int32_t *targets, att_loss_terms terms,
                                    att_token_loss *losses)
 {
     if (!in->x)
@@ -347,7 +426,7 @@ att_node *att_linear_cross_entropy(att_tape *tape, const att_linear_cross_entrop
     att_node *const inputs[LINEAR_CE_INPUT_COUNT] = { in->x, in->w, in->bias };
     const linear_ce options = { in->transposed,
                                 att_tape_copy(tape, targets, att_node_rows(in->x), sizeof *targets),
-                                label_smoothing, losses };
+                                terms, losses };
     return att_op_apply(tape, &att_op_linear_cross_entropy, inputs, LINEAR_CE_INPUT_COUNT,
                         &options);
 }

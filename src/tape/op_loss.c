@@ -3,6 +3,7 @@
 #include "base/minmax.h"
 #include "base/parallel.h"
 #include "reference/loss.h"
+#include "tape/consistency.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
@@ -20,14 +21,15 @@ static bool scalar_shape(att_tape *tape, att_node *node)
 
 typedef struct cross_entropy_options {
     const int32_t *targets; /* [rows] */
-    float label_smoothing;
+    att_loss_terms terms;
     float *losses; /* [rows] or NULL */
 } cross_entropy_options;
 
 /* The result of each row. */
 typedef struct cross_entropy_rows {
-    float *loss; /* [rows] */
-    float *lse;  /* [rows] log-sum-exp of the logits */
+    float *loss;         /* [rows] */
+    float *lse;          /* [rows] log-sum-exp of the logits */
+    double *consistency; /* [rows / 2] the consistency loss of each pair of rows; or NULL */
 } cross_entropy_rows;
 
 /* The loss of row i without label smoothing. By the kernel, which has the bits of the negative
@@ -55,10 +57,36 @@ static void cross_entropy_range(void *context, int64_t begin, int64_t end)
         if (options->targets[i] < 0)
             continue;
         const float *x = node->in[0]->value + (size_t)i * width;
-        att_cross_entropy_target target = { (size_t)options->targets[i], options->label_smoothing };
+        att_cross_entropy_target target = { (size_t)options->targets[i],
+                                            options->terms.label_smoothing };
         rows->loss[i] = att_kernels_get()->cross_entropy(x, width, target, &rows->lse[i]);
         if (options->losses)
             options->losses[i] = unsmoothed_loss(rows, i, x, width, target);
+    }
+}
+
+static att_consistency_rows consistency_rows(const att_node *node, int64_t i)
+{
+    const cross_entropy_rows *rows = node->saved;
+    int64_t width = att_node_last_dim(node->in[0]), twin = att_node_rows(node->in[0]) / 2 + i;
+    return (att_consistency_rows){ .x = node->in[0]->value + i * width,
+                                   .y = node->in[0]->value + twin * width,
+                                   .lse_x = rows->lse[i],
+                                   .lse_y = rows->lse[twin],
+                                   .classes = (size_t)width };
+}
+
+static void consistency_range(void *context, int64_t begin, int64_t end)
+{
+    const att_node *node = context;
+    const cross_entropy_options *options = node->options;
+    const cross_entropy_rows *rows = node->saved;
+    for (int64_t i = begin; i < end; i++) {
+        rows->consistency[i] = 0;
+        if (options->targets[i] < 0)
+            continue;
+        const att_consistency_rows pair = consistency_rows(node, i);
+        rows->consistency[i] = att_consistency_loss(&pair, 0, NULL, NULL);
     }
 }
 
@@ -66,6 +94,11 @@ static bool cross_entropy_shape(att_tape *tape, att_node *node)
 {
     const cross_entropy_options *options = node->options;
     int64_t rows = att_node_rows(node->in[0]), width = att_node_last_dim(node->in[0]);
+    if (options->terms.consistency != 0 && rows % 2 != 0) {
+        att_tape_fail(tape, node->op->name, "expected pairs of rows for consistency, found %lld",
+                      (long long)rows);
+        return false;
+    }
     for (int64_t i = 0; i < rows; i++)
         if (options->targets[i] >= width) {
             att_tape_fail(tape, node->op->name,
@@ -74,6 +107,24 @@ static bool cross_entropy_shape(att_tape *tape, att_node *node)
             return false;
         }
     return scalar_shape(tape, node);
+}
+
+/* Adds the consistency loss of all pairs of rows to *sum, if it is wanted. */
+static bool add_consistency(att_tape *tape, const att_node *node, double *sum)
+{
+    const cross_entropy_options *options = node->options;
+    cross_entropy_rows *saved = node->saved;
+    int64_t pairs = att_node_rows(node->in[0]) / 2, width = att_node_last_dim(node->in[0]);
+    saved->consistency = NULL;
+    if (options->terms.consistency == 0)
+        return true;
+    saved->consistency = att_tape_alloc(tape, pairs, sizeof *saved->consistency);
+    if (!saved->consistency)
+        return false;
+    att_parallel_for(pairs, att_row_grain(8 * width), consistency_range, (void *)node);
+    for (int64_t i = 0; i < pairs; i++)
+        *sum += (double)options->terms.consistency * saved->consistency[i];
+    return true;
 }
 
 static bool cross_entropy_forward(att_tape *tape, att_node *node)
@@ -92,6 +143,8 @@ static bool cross_entropy_forward(att_tape *tape, att_node *node)
     double sum = 0;
     for (int64_t i = 0; i < rows; i++)
         sum += (double)saved->loss[i];
+    if (!add_consistency(tape, node, &sum))
+        return false;
     node->value[0] = (float)sum;
     return true;
 }
@@ -112,7 +165,8 @@ static void cross_entropy_range_backward(void *context, int64_t begin, int64_t e
         size_t at = (size_t)i * width;
         if (!g->add)
             memset(g->dx + at, 0, width * sizeof(float));
-        att_cross_entropy_target target = { (size_t)options->targets[i], options->label_smoothing };
+        att_cross_entropy_target target = { (size_t)options->targets[i],
+                                            options->terms.label_smoothing };
         if (options->targets[i] >= 0)
             att_kernels_get()->cross_entropy_backward(g->dx + at, g->node->grad[0],
                                                       g->node->in[0]->value + at, width, target,
@@ -120,14 +174,30 @@ static void cross_entropy_range_backward(void *context, int64_t begin, int64_t e
     }
 }
 
+static void consistency_range_backward(void *context, int64_t begin, int64_t end)
+{
+    const cross_entropy_grad *g = context;
+    const cross_entropy_options *options = g->node->options;
+    int64_t width = att_node_last_dim(g->node->in[0]), half = att_node_rows(g->node->in[0]) / 2;
+    float weight = g->node->grad[0] * options->terms.consistency;
+    for (int64_t i = begin; i < end; i++) {
+        const att_consistency_rows pair = consistency_rows(g->node, i);
+        if (options->targets[i] >= 0)
+            att_consistency_loss(&pair, weight, g->dx + i * width, g->dx + (half + i) * width);
+    }
+}
+
 static bool cross_entropy_backward(att_tape *tape, att_node *node)
 {
+    const cross_entropy_options *options = node->options;
     cross_entropy_grad g = { .node = node };
     g.dx = att_node_grad_overwrite(tape, node->in[0], &g.add);
-    int64_t width = att_node_last_dim(node->in[0]);
-    if (g.dx)
-        att_parallel_for(att_node_rows(node->in[0]), att_row_grain(4 * width),
-                         cross_entropy_range_backward, &g);
+    int64_t rows = att_node_rows(node->in[0]), width = att_node_last_dim(node->in[0]);
+    if (!g.dx)
+        return true;
+    att_parallel_for(rows, att_row_grain(4 * width), cross_entropy_range_backward, &g);
+    if (options->terms.consistency != 0)
+        att_parallel_for(rows / 2, att_row_grain(16 * width), consistency_range_backward, &g);
     return true;
 }
 
@@ -140,35 +210,54 @@ static void cross_entropy_truth(double *value, const att_node *node, const doubl
         if (options->targets[i] >= 0)
             value[0] +=
                 att_reference_cross_entropy(in[0] + i * classes, classes, options->targets[i],
-                                            (double)options->label_smoothing);
+                                            (double)options->terms.label_smoothing);
+    int64_t half = att_node_rows(node->in[0]) / 2;
+    for (int64_t i = 0; options->terms.consistency != 0 && i < half; i++)
+        if (options->targets[i] >= 0)
+            value[0] += (double)options->terms.consistency *
+                        att_reference_consistency(in[0] + i * classes, in[0] + (half + i) * classes,
+                                                  classes);
 }
 
 static const int32_t some_targets[] = { 2, -1, 0, 4, 4 };
+static const int32_t paired_targets[] = { 2, -1, 0, 2, -1, 0 };
 static const int32_t only_class[] = { 0, 0 };
 
 static const att_op_sample cross_entropy_samples[] = {
     { "one row skipped",
       1,
       { { 2, { 5, 5 } } },
-      &(const cross_entropy_options){ some_targets, 0, NULL },
+      &(const cross_entropy_options){ some_targets, { 0, 0 }, NULL },
       -3,
       3 },
     { "smoothed",
       1,
       { { 3, { 1, 5, 17 } } },
-      &(const cross_entropy_options){ some_targets, 0.1f, NULL },
+      &(const cross_entropy_options){ some_targets, { 0.1f, 0 }, NULL },
+      -3,
+      3 },
+    { "consistent pairs, one skipped",
+      1,
+      { { 2, { 6, 17 } } },
+      &(const cross_entropy_options){ paired_targets, { 0.1f, 2 }, NULL },
+      -3,
+      3 },
+    { "consistent, more classes than a block",
+      1,
+      { { 2, { 2, 301 } } },
+      &(const cross_entropy_options){ only_class, { 0, 1 }, NULL },
       -3,
       3 },
     { "one class",
       1,
       { { 2, { 2, 1 } } },
-      &(const cross_entropy_options){ only_class, 0, NULL },
+      &(const cross_entropy_options){ only_class, { 0, 0 }, NULL },
       -3,
       3 },
     { "no rows",
       1,
       { { 2, { 0, 5 } } },
-      &(const cross_entropy_options){ some_targets, 0, NULL },
+      &(const cross_entropy_options){ some_targets, { 0, 0 }, NULL },
       0,
       0 },
 };
@@ -186,13 +275,13 @@ const att_op att_op_cross_entropy = {
 };
 
 att_node *att_cross_entropy(att_tape *tape, att_node *logits, const int32_t *targets,
-                            float label_smoothing, float *losses)
+                            att_loss_terms terms, float *losses)
 {
     if (!logits)
         return NULL;
     const int32_t *copy = att_tape_copy(tape, targets, att_node_rows(logits), sizeof *targets);
     return att_op_apply(tape, &att_op_cross_entropy, &logits, 1,
-                        &(cross_entropy_options){ copy, label_smoothing, losses });
+                        &(cross_entropy_options){ copy, terms, losses });
 }
 
 /* ---------------------------------------------------------------- guided alignment */

@@ -166,10 +166,17 @@ att_node *att_local_window_bias(att_tape *tape, att_node *place, int64_t keys,
                                 const int64_t *lengths, float width);
 
 /* ---- losses, summed over rows: scalars */
+/* What is trained beside plain cross-entropy; all-zero: nothing. */
+typedef struct att_loss_terms {
+    float label_smoothing;
+    float consistency; /* weight of the consistency loss (reference/loss.h) of rows i and N / 2 + i
+                          of all N rows, which predict the same target with other dropout */
+} att_loss_terms;
+
 /* Cross-entropy of logits [..., V] against targets, one per row; a target below 0 is skipped.
  * `losses`, if not NULL, receives the unsmoothed loss of each row (0 where skipped). */
 att_node *att_cross_entropy(att_tape *tape, att_node *logits, const int32_t *targets,
-                            float label_smoothing, float *losses);
+                            att_loss_terms terms, float *losses);
 
 /* An output layer and its loss in one operation: the cross-entropy of the logits x w + bias (as in
  * att_linear) against targets, one per row, 0 or more. The logits are never all in memory.
@@ -185,7 +192,7 @@ typedef struct att_token_loss {
 } att_token_loss;
 
 att_node *att_linear_cross_entropy(att_tape *tape, const att_linear_cross_entropy_inputs *in,
-                                   const int32_t *targets, float label_smoothing,
+                                   const int32_t *targets, att_loss_terms terms,
                                    att_token_loss *losses);
 
 /* Guided alignment: -log of attention weights [B,T,S] at the aligned key of each query; a key below

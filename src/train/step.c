@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "model/batch_twice.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,15 +82,18 @@ static att_status forward_backward(att_training *training, const att_batch *batc
     att_tape *tape = training->tape;
     att_loss_options options = {
         .label_smoothing = (float)settings->label_smoothing,
+        .consistency = (float)settings->consistency,
         .scheduled_sampling = (float)sampling,
         .seed = (uint64_t)settings->seed,
         .step = (uint64_t)number,
         .carried_state = carried,
     };
     att_tape_begin(tape, true, options.seed, options.step);
-    att_node *loss = att_model_loss(training->model, tape, batch, &options, result);
+    if (options.consistency > 0)
+        batch = att_batch_twice(tape, batch);
+    att_node *loss = batch ? att_model_loss(training->model, tape, batch, &options, result) : NULL;
     ATT_TRY(att_tape_status(tape, err));
-    return att_tape_backward(tape, loss, 1, err);
+    return att_tape_backward(tape, loss, options.consistency > 0 ? 0.5f : 1, err);
 }
 
 static void start_epoch(att_training *training)
@@ -116,9 +120,10 @@ static att_status add_micro_batch(att_training *training, int64_t index, bool is
     att_exchange_begin_leaf(&training->exchange, is_last);
     ATT_TRY(
         forward_backward(training, batch, state->batches + index, sampling, carried, &result, err));
-    const double sums[ATT_SUM_COUNT] = { [ATT_SUM_LOSS] = result.loss,
-                                         [ATT_SUM_TOKENS] = (double)result.tokens,
-                                         [ATT_SUM_CORRECT] = (double)result.correct };
+    const double part = training->settings->consistency > 0 ? 0.5 : 1; /* of a batch made twice */
+    const double sums[ATT_SUM_COUNT] = { [ATT_SUM_LOSS] = part * result.loss,
+                                         [ATT_SUM_TOKENS] = part * (double)result.tokens,
+                                         [ATT_SUM_CORRECT] = part * (double)result.correct };
     return att_exchange_end_leaf(&training->exchange, sums, err);
 }
 

@@ -196,6 +196,30 @@ static void numbers_out_of_order_are_refused(void **state)
         "min-learning-rate 0.2 exceeds learning-rate 0.1");
 }
 
+static void consistency_needs_two_predictions_that_differ_in_dropout_alone(void **state)
+{
+    (void)state;
+    assert_good(GIVEN("pairs", "train", "f", "consistency", "1"));
+    assert_good(GIVEN("classify", "train", "f", "consistency", "4"));
+    assert_good(GIVEN("lm", "train", "f", "architecture", "transformer", "consistency", "1"));
+    assert_contradicts(GIVEN("lm", "train", "f", "consistency", "1"),
+                       "consistency contradicts architecture rnn of task lm: each batch continues "
+                       "the state of the "
+                       "batch before");
+    assert_contradicts(GIVEN("pairs", "train", "f", "consistency", "1", "dropout", "0"),
+                       "consistency contradicts dropout 0: without dropout the two predictions are "
+                       "the same");
+    assert_contradicts(
+        GIVEN("pairs", "train", "f", "consistency", "1", "copy", "yes"),
+        "consistency contradicts copy: it compares predictions of the vocabulary alone");
+    assert_contradicts(GIVEN("tag", "train", "f", "consistency", "1", "crf", "yes"),
+                       "consistency contradicts crf: it compares predictions of single labels");
+    assert_contradicts(
+        GIVEN("reverse", "consistency", "1", "scheduled-sampling", "0.2"),
+        "consistency contradicts scheduled-sampling: the two predictions would follow different "
+        "tokens");
+}
+
 /* A model file has a value for every key; the user asked for none of them. */
 static void what_a_model_brought_contradicts_nothing(void **state)
 {
@@ -301,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_setting_of_another_task_is_refused),
         cmocka_unit_test(settings_of_a_missing_part_are_refused),
         cmocka_unit_test(numbers_out_of_order_are_refused),
+        cmocka_unit_test(consistency_needs_two_predictions_that_differ_in_dropout_alone),
         cmocka_unit_test(what_a_model_brought_contradicts_nothing),
         cmocka_unit_test(a_checkpoint_of_a_classifier_cannot_ask_for_bleu),
         cmocka_unit_test(an_option_wins_over_what_it_makes_meaningless_in_a_config),

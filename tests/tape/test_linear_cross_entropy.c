@@ -45,7 +45,7 @@ typedef struct found {
     int predicted;
 } found;
 
-static void compute(found *out, bool together, bool transposed, float label_smoothing)
+static void compute(found *out, bool together, bool transposed, att_loss_terms terms)
 {
     att_tape *tape;
     assert_int_equal(att_tape_new(&tape, NULL, NULL), ATT_OK);
@@ -59,10 +59,10 @@ static void compute(found *out, bool together, bool transposed, float label_smoo
     att_node *loss;
     if (together) {
         const att_linear_cross_entropy_inputs in = { x, w, bias, transposed };
-        loss = att_linear_cross_entropy(tape, &in, made.targets, label_smoothing, rows);
+        loss = att_linear_cross_entropy(tape, &in, made.targets, terms, rows);
     } else {
         att_node *logits = att_linear(tape, x, w, bias, ATT_ACTIVATION_NONE, transposed);
-        loss = att_cross_entropy(tape, logits, made.targets, label_smoothing, plain);
+        loss = att_cross_entropy(tape, logits, made.targets, terms, plain);
     }
     att_error err = { 0 };
     if (att_tape_backward(tape, loss, 0.25f, &err) != ATT_OK)
@@ -91,10 +91,10 @@ static void it_is_a_linear_layer_and_cross_entropy(void **state)
 {
     (void)state;
     static found apart, together;
-    for (int way = 0; way < 4; way++) {
-        float label_smoothing = way / 2 ? 0.1f : 0;
-        compute(&apart, false, way % 2, label_smoothing);
-        compute(&together, true, way % 2, label_smoothing);
+    static const att_loss_terms terms[] = { { 0, 0 }, { 0.1f, 0 }, { 0.1f, 2 } };
+    for (int way = 0; way < 6; way++) {
+        compute(&apart, false, way % 2, terms[way / 2]);
+        compute(&together, true, way % 2, terms[way / 2]);
         assert_true(fabs(apart.loss - together.loss) <= 4e-7 * apart.loss);
         assert_true(apart.losses == together.losses); /* the same bits, smoothed or not */
         /* Sums of at most CLASSES or ROWS terms, none above 1: rounding errors. */
@@ -109,9 +109,9 @@ static void it_has_the_same_bits_at_any_number_of_threads(void **state)
     (void)state;
     static found one, three;
     att_threads_set(1);
-    compute(&one, true, true, 0.1f);
+    compute(&one, true, true, (att_loss_terms){ 0.1f, 1 });
     att_threads_set(3);
-    compute(&three, true, true, 0.1f);
+    compute(&three, true, true, (att_loss_terms){ 0.1f, 1 });
     att_threads_set(0);
     assert_true(one.loss == three.loss);
     assert_memory_equal(one.x, three.x, sizeof one.x);
@@ -132,7 +132,7 @@ static void a_row_is_predicted_where_no_logit_is_larger_nor_as_large_and_before(
             .x = att_tape_input(tape, 2, (int64_t[]){ 1, 1 }, (float[]){ 1 }),
             .w = att_tape_input(tape, 2, (int64_t[]){ 1, 4 }, logits),
         };
-        assert_non_null(att_linear_cross_entropy(tape, &in, &target, 0, &row));
+        assert_non_null(att_linear_cross_entropy(tape, &in, &target, (att_loss_terms){ 0 }, &row));
         assert_int_equal(row.predicted, target == 1);
     }
     att_tape_free(tape);
@@ -149,7 +149,7 @@ static void a_target_outside_the_classes_is_refused(void **state)
             .x = att_tape_input(tape, 2, (int64_t[]){ 1, 1 }, NULL),
             .w = att_tape_input(tape, 2, (int64_t[]){ 1, 4 }, NULL),
         };
-        assert_null(att_linear_cross_entropy(tape, &in, &target, 0, NULL));
+        assert_null(att_linear_cross_entropy(tape, &in, &target, (att_loss_terms){ 0 }, NULL));
         assert_int_equal(att_tape_status(tape, &err), ATT_BAD_INPUT);
         assert_non_null(strstr(err.message, "expected targets from 0 to 3"));
         att_tape_free(tape);

@@ -163,7 +163,7 @@ static void misfits_are_refused_by_every_kind_of_operation(void **state)
         att_node *bad[] = {
             i == 0 ? att_add(tape, m, s) : NULL,
             i == 1 ? att_embedding_lookup(tape, m, 1, 2, ids) : NULL,
-            i == 2 ? att_cross_entropy(tape, m, ids, 0, NULL) : NULL,
+            i == 2 ? att_cross_entropy(tape, m, ids, (att_loss_terms){ 0 }, NULL) : NULL,
             i == 3 ? att_slice(tape, m, 2, 2) : NULL,
             i == 4 ? att_concat(tape, pair, 2) : NULL,
             i == 5 ? att_reshape(tape, m, 1, (const int64_t[]){ 5 }) : NULL,

@@ -144,7 +144,8 @@ static att_node *model(att_tape *tape, const int32_t *source, const int32_t *tar
         att_layer_norm(tape, joined, att_tape_param(tape, GAIN), att_tape_param(tape, GAIN_BIAS));
     att_node *scores = att_linear(tape, normed, att_tape_param(tape, OUT),
                                   att_tape_param(tape, OUT_BIAS), ATT_ACTIVATION_NONE, false);
-    return att_cross_entropy(tape, scores, target, 0.1f, NULL);
+    return att_cross_entropy(tape, scores, target, (att_loss_terms){ .label_smoothing = 0.1f },
+                             NULL);
 }
 
 static uint64_t hash(uint64_t h, const float *values, size_t count)

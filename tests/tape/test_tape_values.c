@@ -87,8 +87,9 @@ static void row_losses_are_reported_without_smoothing(void **state)
     att_tape *tape = new_tape();
     att_node *scores = random_node(tape, 3, (const int64_t[]){ 1, 4, 5 });
     float plain[4], smoothed[4];
-    att_node *loss = att_cross_entropy(tape, scores, targets, 0, plain);
-    att_node *soft = att_cross_entropy(tape, scores, targets, 0.2f, smoothed);
+    att_node *loss = att_cross_entropy(tape, scores, targets, (att_loss_terms){ 0 }, plain);
+    att_node *soft = att_cross_entropy(tape, scores, targets,
+                                       (att_loss_terms){ .label_smoothing = 0.2f }, smoothed);
     double sum = 0;
     for (int i = 0; i < 4; i++) {
         double total = 0;

@@ -127,6 +127,7 @@ _attend_value() {
     'train --dropout') ;;
     'train --word-dropout') ;;
     'train --label-smoothing') ;;
+    'train --consistency') ;;
     'train --state-reset') ;;
     'train --scheduled-sampling') ;;
     'train --scheduled-sampling-start') ;;
@@ -357,15 +358,15 @@ _attend_options() {
             --biases --attention-dropout --embedding-dropout --min-window
             --max-window --pool --pool-score --pool-heads
             --crf --dropout --word-dropout --label-smoothing
-            --state-reset --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight
-            --optimizer --learning-rate --momentum --beta1
-            --beta2 --rho --epsilon --weight-decay
-            --clip-norm --schedule --warmup --min-learning-rate
-            --plateau-factor --plateau-patience --epochs --steps
-            --step-plan --batch-tokens --accumulate --validate-every
-            --best-metric --patience --average-checkpoints --seed
-            --data-seed --out --save-every --log
-            --resume --time --try'
+            --consistency --state-reset --scheduled-sampling --scheduled-sampling-start
+            --guided-alignment-weight --optimizer --learning-rate --momentum
+            --beta1 --beta2 --rho --epsilon
+            --weight-decay --clip-norm --schedule --warmup
+            --min-learning-rate --plateau-factor --plateau-patience --epochs
+            --steps --step-plan --batch-tokens --accumulate
+            --validate-every --best-metric --patience --average-checkpoints
+            --seed --data-seed --out --save-every
+            --log --resume --time --try'
         ;;
     prepare)
         _attend_words '--help --output --count-limit --quiet

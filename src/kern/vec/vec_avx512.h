@@ -15,7 +15,7 @@ typedef __mmask16 mask;
 
 /* 24 of the 32 registers hold sums: 12 rows of 2 panels, 8 of 3, or 6 of 4; others hold the panels
  * and a broadcast. */
-enum { TILE_ROWS = 12, TILE_SUMS = 24, EXPS_AT_ONCE = 8 };
+enum { TILE_ROWS = 12, TILE_SUMS = 24, EXPS_AT_ONCE = 4 };
 
 INLINE mask m_first_lanes(size_t n)
 {

@@ -84,7 +84,7 @@ static size_t plan(att_backward_pass *back, bool by_chunk)
     back->tiles_per_round = choose_tiles_per_round(back);
     att_workspace counting = { 0 };
     (void)alloc_buffers(&counting, back);
-    back->buffers_size = counting.used;
+    back->buffers_size = att_workspace_part_size(&counting);
     return (size_t)back->workers * back->buffers_size + ATT_WORKSPACE_ALIGNMENT - 1;
 }
 
@@ -110,15 +110,16 @@ static void run_heads(void *context, int64_t worker, int64_t end)
     (void)end;
     att_backward_pass *back = context;
     att_backward_buffers buffers = start_worker(back, worker);
-    int64_t G = back->fused.problem->G, unit;
-    while ((unit = atomic_fetch_add(&back->fused.next_unit, 1)) < back->fused.sequences * G) {
+    int64_t G = back->fused.problem->G, units = back->fused.sequences * G, turn;
+    while ((turn = atomic_fetch_add(&back->fused.next_unit, 1)) < units) {
+        int64_t unit = att_spread_unit(turn, units, back->workers);
         att_sequence_head head = att_sequence_head_get(back->fused.problem, unit / G,
                                                        unit % G * back->heads_per_kv_head);
         for (int64_t n = 0; n < att_backward_chunk_count(&head); n++) {
             att_key_chunk chunk = att_backward_chunk(back, unit / G, unit % G, n);
             att_backward_tiles(back, &chunk, 0, chunk.tiles, &buffers);
             if (att_progress_abandoned()) {
-                atomic_store(&back->fused.next_unit, back->fused.sequences * G); /* workers stop */
+                atomic_store(&back->fused.next_unit, units); /* workers stop */
                 return;
             }
         }

@@ -139,7 +139,7 @@ size_t att_fused_plan(att_fused_attention *fused, const att_problem *p,
     fused->workers = (int)att_min_i64(att_threads_get(), fused->units);
     att_workspace counting = { 0 };
     (void)alloc_buffers(&counting, fused);
-    fused->buffers_size = counting.used;
+    fused->buffers_size = att_workspace_part_size(&counting);
     att_workspace all = { 0 };
     (void)att_workspace_alloc(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
     return all.used + (size_t)fused->workers * fused->buffers_size + ATT_WORKSPACE_ALIGNMENT - 1;

@@ -121,7 +121,7 @@ size_t att_rowwise_plan(att_rowwise_attention *work, const att_problem *p,
     work->workers = count_workers(work);
     att_workspace counting = { 0 };
     (void)alloc_buffers(&counting, work);
-    work->buffers_size = counting.used;
+    work->buffers_size = att_workspace_part_size(&counting);
     att_workspace all = { 0 };
     (void)att_workspace_alloc(&all, (size_t)work->sequences + 1, sizeof(int64_t));
     return all.used + (size_t)work->workers * work->buffers_size;

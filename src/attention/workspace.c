@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/minmax.h"
+#include "base/parallel.h"
 #include "kern/kern.h"
 
 void *att_workspace_alloc(att_workspace *w, size_t count, size_t size)
@@ -10,6 +11,11 @@ void *att_workspace_alloc(att_workspace *w, size_t count, size_t size)
     char *piece = w->base ? w->base + w->used : NULL;
     w->used += att_round_up(count * size, ATT_WORKSPACE_ALIGNMENT);
     return piece;
+}
+
+size_t att_workspace_part_size(const att_workspace *counted)
+{
+    return counted->used + ATT_WORKER_GAP;
 }
 
 att_workspace att_workspace_part(char *parts, size_t part_size, int64_t index)

@@ -17,7 +17,11 @@ typedef struct att_workspace {
 /* The next piece, `count` elements of `size` bytes; NULL while counting. */
 void *att_workspace_alloc(att_workspace *workspace, size_t count, size_t size);
 
-/* Part `index` of an array of equal parts: the buffers of one worker thread. */
+/* The bytes of one part of an array of equal parts, the buffers of one worker thread each, by the
+ * counted bytes of its pieces. */
+size_t att_workspace_part_size(const att_workspace *counted);
+
+/* Part `index` of such an array. */
 att_workspace att_workspace_part(char *parts, size_t part_size, int64_t index);
 
 /* `workspace`, or where that is NULL `size` newly allocated bytes (*own: free them with att_free),

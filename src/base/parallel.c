@@ -69,6 +69,12 @@ static void run_range(void *context, int64_t index)
     att_progress_follow(outer);
 }
 
+int64_t att_spread_unit(int64_t turn, int64_t count, int64_t workers)
+{
+    int64_t worker = turn % workers, each = count / workers, more = count % workers;
+    return worker * each + att_min_i64(worker, more) + turn / workers;
+}
+
 void att_parallel_for(int64_t count, int64_t grain,
                       void (*body)(void *context, int64_t begin, int64_t end), void *context)
 {

@@ -4,6 +4,11 @@
 
 #include "attend.h"
 
+/* Bytes to leave between the memory of two threads that write at the same time. The processor reads
+ * ahead, at most to the end of a page, and what it reads beyond the memory of one thread it would
+ * take from the other. */
+enum { ATT_WORKER_GAP = 4096 };
+
 /* Upper limit of the number of threads, whatever was asked for. */
 enum { ATT_MAX_THREADS = 1024 };
 
@@ -14,6 +19,11 @@ enum { ATT_MAX_THREADS = 1024 };
  * body, it runs its ranges in order on the calling thread. */
 void att_parallel_for(int64_t count, int64_t grain,
                       void (*body)(void *context, int64_t begin, int64_t end), void *context);
+
+/* The unit to do at turn 0 … count-1, where `workers` threads take turns from one counter: they
+ * begin count / workers units apart and each goes on to the next, so that neighboring units, whose
+ * results are neighbors in memory, are not written at the same time. Every unit once. */
+int64_t att_spread_unit(int64_t turn, int64_t count, int64_t workers);
 
 /* Parses the value of ATTEND_THREADS (may be NULL) into *out; 0 where it is not set or empty.
  * Fails, with *out 0, where it is not a positive integer. */

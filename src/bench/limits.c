@@ -18,8 +18,9 @@ enum {
         3072, /* per array; two arrays: 24 KB, three quarters of a small level 1 cache */
     SECOND_ARRAY_OFFSET = 3584, /* in floats: half a page beyond a multiple of the page size, since
                                    loads wait for stores with the same page offset */
-    PASSES = 1000,              /* over the arrays */
-    CHUNK_FLOATS = 1 << 18,     /* of a large array, read as one range: 1 MB */
+    GAP_FLOATS = ATT_WORKER_GAP / sizeof(float),
+    PASSES = 1000,          /* over the arrays */
+    CHUNK_FLOATS = 1 << 18, /* of a large array, read as one range: 1 MB */
 };
 static const int64_t min_array_bytes = INT64_C(256) << 20;
 
@@ -78,10 +79,10 @@ static const struct limit_row {
     size_t floats;
     double work; /* operations or bytes per range */
 } rows[] = {
-    [ATT_LIMIT_COMPUTE] = { "compute", compute_body, ATT_FMA_CHAINS *ATT_LANES,
+    [ATT_LIMIT_COMPUTE] = { "compute", compute_body, ATT_FMA_CHAINS *ATT_LANES + GAP_FLOATS,
                             2.0 * ROUNDS *ATT_FMA_CHAINS *ATT_LANES },
     [ATT_LIMIT_MEMORY] = { "memory", memory_body, CHUNK_FLOATS, CHUNK_FLOATS * sizeof(float) },
-    [ATT_LIMIT_CACHE] = { "cache", cache_body, SECOND_ARRAY_OFFSET + CACHED_FLOATS,
+    [ATT_LIMIT_CACHE] = { "cache", cache_body, SECOND_ARRAY_OFFSET + CACHED_FLOATS + GAP_FLOATS,
                           3.0 * PASSES *CACHED_FLOATS * sizeof(float) },
 };
 

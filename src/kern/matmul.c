@@ -95,6 +95,7 @@ typedef struct plan {
     bool copies_a, copies_b;
     float *room; /* of each worker, where B is copied: for columns of B, then parts of A */
     size_t room_size;
+    size_t workers;
     _Atomic size_t next_job;
 } plan;
 
@@ -319,10 +320,12 @@ static void run_jobs(void *context, int64_t worker, int64_t end)
     (void)end;
     plan *cut = context;
     float *room = cut->room ? cut->room + (size_t)worker * cut->room_size : NULL;
-    size_t job;
-    while ((job = atomic_fetch_add(&cut->next_job, 1)) < cut->jobs && !att_progress_abandoned()) {
+    size_t turn;
+    while ((turn = atomic_fetch_add(&cut->next_job, 1)) < cut->jobs && !att_progress_abandoned()) {
+        size_t job =
+            (size_t)att_spread_unit((int64_t)turn, (int64_t)cut->jobs, (int64_t)cut->workers);
         run_job(cut, job, room);
-        if (job + 1 < cut->jobs)
+        if (turn + 1 < cut->jobs)
             att_progress_poll();
     }
 }
@@ -363,19 +366,20 @@ static void choose_copies(plan *cut)
     cut->copies_a = p->a_row_stride == 1 && p->a_column_stride > ROWS_IN_COPY;
     cut->copies_b = cut->b_row_stride >= MIN_STRIDE_COPIED_B && rows >= MIN_ROWS_COPIED_B;
     if (cut->copies_b)
-        cut->room_size = COPIED_B + (cut->copies_a ? copied_parts(rows) * COPIED_PART : 0);
+        cut->room_size = COPIED_B + (cut->copies_a ? copied_parts(rows) * COPIED_PART : 0) +
+                         ATT_WORKER_GAP / sizeof(float);
 }
 
 static att_status run_plan(plan *cut, att_error *err)
 {
-    size_t workers = split(cut);
+    cut->workers = split(cut);
     choose_copies(cut);
     if (cut->room_size > 0) {
-        cut->room = att_alloc(workers * cut->room_size, sizeof(float));
+        cut->room = att_alloc(cut->workers * cut->room_size, sizeof(float));
         if (!cut->room)
             return att_fail_memory(err);
     }
-    att_parallel_for((int64_t)workers, 1, run_jobs, cut);
+    att_parallel_for((int64_t)cut->workers, 1, run_jobs, cut);
     att_free(cut->room);
     return ATT_OK;
 }

@@ -362,11 +362,29 @@ static void the_environment_may_ask_for_a_count(void **state)
     }
 }
 
+static void turns_are_spread_over_all_units_once(void **state)
+{
+    (void)state;
+    for (int64_t workers = 1; workers <= 9; workers++)
+        for (int64_t count = 1; count <= 40; count++) {
+            bool seen[40] = { false };
+            for (int64_t turn = 0; turn < count; turn++) {
+                int64_t unit = att_spread_unit(turn, count, workers);
+                assert_true(unit >= 0 && unit < count && !seen[unit]);
+                seen[unit] = true;
+                if (turn >= workers) /* in lockstep, each worker goes on to the next unit */
+                    assert_int_equal(unit, att_spread_unit(turn - workers, count, workers) + 1);
+            }
+        }
+    assert_int_equal(att_spread_unit(1, 8, 2), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_index_is_visited_once_in_the_same_ranges_at_any_thread_count),
         cmocka_unit_test(a_grain_below_one_counts_as_one),
+        cmocka_unit_test(turns_are_spread_over_all_units_once),
         cmocka_unit_test(ranges_run_at_the_same_time),
         cmocka_unit_test(a_forked_process_has_threads_of_its_own),
         cmocka_unit_test(loops_of_eight_callers_do_not_mix),

@@ -78,6 +78,7 @@ typedef struct att_fused_attention {
     int64_t sequences;
     int64_t tiles_per_unit;    /* tiles in a unit; 0: all of a head */
     int64_t tiles_per_kv_head; /* on average: tiles that read the same keys */
+    bool prefetches;           /* rows of the next block or unit, while a tile computes */
     int64_t *unit_offsets;     /* [sequences + 1] units of the preceding sequences */
     int64_t units;
     int workers;

@@ -120,9 +120,9 @@ static void attention_keys(const att_fused_attention *fused, att_fused_buffers *
         att_prefetch_target next = end < count ? att_prefetch_block(&tile[end].head, block) : after;
         for (int64_t n = t; n < end; n++) {
             buffers->prefetch_count = 0;
-            if (!buffers->keys.rows) /* a copy is read in one go */
+            if (fused->prefetches && !buffers->keys.rows) /* a copy is read in one go */
                 att_prefetch_add_part(fused, &next, n - t, end - t, buffers);
-            if (last)
+            if (fused->prefetches && last)
                 prefetch_output_and_next(fused, &tile[n], &after.unit, n, buffers);
             attention_block(fused, &tile[n], buffers, block);
         }

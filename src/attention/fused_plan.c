@@ -12,6 +12,9 @@
  * mostly empty tile. */
 enum { MAX_SINGLE_QUERIES = 4 };
 
+/* What a call reads and writes is likely to be in the last-level cache where it is no more. */
+enum { MAX_CACHED_BYTES = 16 << 20 };
+
 /* Whole tiles, then for the remainder one tile, or single-query tiles where it is small. */
 static int64_t tile_count(int64_t queries)
 {
@@ -58,6 +61,22 @@ static int64_t choose_tiles_per_unit(const att_fused_attention *fused, int64_t t
         return 0;
     int64_t each = fused->problem->T == 1 ? 1 : 4, threads = att_threads_get();
     return att_clamp_i64(att_ceil_div_i64(tiles, each * threads), 1, ATT_MAX_TILES);
+}
+
+static int64_t bytes_of_call(const att_problem *p)
+{
+    const att_attention_inputs *in = p->in;
+    return (att_tensor_count(in->query) + att_tensor_count(in->key) + att_tensor_count(in->value) +
+            p->B * p->T * p->H * p->M) *
+           (int64_t)sizeof(float);
+}
+
+/* With AVX-512 at full rate the products leave no time for prefetches, and rows from the last-level
+ * cache arrive in time without (docs/kernels.md, "Memory"). */
+static bool prefetching_pays(const att_problem *p)
+{
+    bool full_rate = att_cpu_get() == ATT_CPU_AVX512 && !(att_cpu_features() & ATT_CPU_HALF_RATE);
+    return !full_rate || bytes_of_call(p) > MAX_CACHED_BYTES;
 }
 
 static int64_t units_of_sequence(const att_fused_attention *fused, int64_t s)
@@ -128,6 +147,7 @@ size_t att_fused_plan(att_fused_attention *fused, const att_problem *p,
                                     .dropout = att_attention_dropout_new(p->options),
                                     .scale = (float)(p->scale * M_LOG2E),
                                     .sum_stride = att_padded_stride(p->M),
+                                    .prefetches = prefetching_pays(p),
                                     .sequences = att_sequence_count(p) };
     int64_t tiles = 0;
     for (int64_t s = 0; s < fused->sequences; s++)

@@ -8,8 +8,7 @@
 
 static att_settings *consistency_new(const char *folder, const char *weight)
 {
-    att_settings *settings = small_new(folder);
-    small_set(settings, "scheduled-sampling", "0");
+    att_settings *settings = small_consistency_new(folder, "reverse");
     small_set(settings, "consistency", weight);
     return settings;
 }

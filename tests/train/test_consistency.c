@@ -95,6 +95,29 @@ static void a_step_with_consistency_allocates_no_memory(void **state)
     folder_remove(folder);
 }
 
+static void failing_memory_fails_the_run_and_leaks_nothing(void **state)
+{
+    (void)state;
+    char folder[64];
+    att_training *training;
+    folder_new(folder);
+    att_settings *settings = consistency_new(folder, "1");
+    size_t live = att_alloc_live();
+    att_alloc_fail_at(0);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
+    size_t calls = att_alloc_calls();
+    att_training_free(training);
+    for (size_t n = calls; n > 0 && n + 20 > calls; n--) { /* the last: of the first batch */
+        att_alloc_fail_at(n);
+        assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_NO_MEMORY);
+        assert_null(training);
+        att_alloc_fail_at(0);
+        assert_int_equal(att_alloc_live(), live);
+    }
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
 /* A model that copies has no consistency loss, also where it is the model to start from. */
 static void fine_tuning_a_model_that_copies_is_refused(void **state)
 {
@@ -130,6 +153,7 @@ int main(void)
         cmocka_unit_test(a_batch_that_runs_twice_counts_once),
         cmocka_unit_test(the_memory_of_a_batch_that_runs_twice_is_reported),
         cmocka_unit_test(a_step_with_consistency_allocates_no_memory),
+        cmocka_unit_test(failing_memory_fails_the_run_and_leaks_nothing),
         cmocka_unit_test(fine_tuning_a_model_that_copies_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

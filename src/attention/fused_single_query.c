@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-    STEP_KEYS = 16,                        /* keys that each query processes in turn: one vector */
-    PREFETCH_KEYS = 6 * STEP_KEYS,         /* prefetch distance in keys: 192 KB with 8 heads of 64 */
-    VALUES_OFFSET = ATT_BLOCK_KEYS,        /* reading order of a block: its keys, its values, */
+    STEP_KEYS = 16,                 /* keys that each query processes in turn: one vector */
+    PREFETCH_KEYS = 6 * STEP_KEYS,  /* prefetch distance in keys: 192 KB with 8 heads of 64 */
+    VALUES_OFFSET = ATT_BLOCK_KEYS, /* reading order of a block: its keys, its values, */
     NEXT_BLOCK_OFFSET = 2 * ATT_BLOCK_KEYS /* then the keys of the next block or unit */
 };
 

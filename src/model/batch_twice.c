@@ -27,6 +27,7 @@ const att_batch *att_batch_twice(att_tape *tape, const att_batch *batch)
     int64_t rows = batch->rows, source = rows * batch->source_length,
             target = rows * batch->target_length, grid = rows * batch->cells * batch->depth;
     bool good = true;
+    att_tape_set_rows_twice(tape);
     att_batch *out = twice(tape, &good, batch, 1, sizeof *batch);
     int64_t *pair_index = twice(tape, &good, batch->pair_index, rows, sizeof *pair_index);
     if (!good)

@@ -148,8 +148,25 @@ static att_node *run_words(const att_char_features *features, att_tape *tape, co
         out = att_sequence_pool(tape, out, ATT_POOL_MODE_MAX, rows->words, rows->offsets,
                                 rows->lengths);
     }
-    out = att_dropout(tape, out, features->dropout, DROPOUT_FEATURES);
     return att_tape_name_layer(tape, out, "character features", 0);
+}
+
+/* The features of all words once more, below the others, for the second half of the `count` words
+ * of a batch that has its rows twice: so they have dropout of their own. */
+static att_node *repeat_words(att_tape *tape, att_node *x, int32_t *rows, int64_t count)
+{
+    if (!x)
+        return NULL;
+    int64_t words = x->shape[0];
+    int32_t *from = att_tape_alloc(tape, 2 * words, sizeof *from);
+    if (!from)
+        return NULL;
+    for (int64_t i = 0; i < 2 * words; i++)
+        from[i] = (int32_t)(i % words);
+    for (int64_t i = count / 2; i < count; i++)
+        rows[i] += rows[i] < 0 ? 0 : (int32_t)words;
+    att_node *both = att_embedding_lookup(tape, x, 1, 2 * words, from);
+    return att_reshape(tape, both, 2, (int64_t[]){ 2 * words, x->shape[1] });
 }
 
 att_node *att_char_features_run(const att_char_features *features, att_tape *tape,
@@ -167,6 +184,9 @@ att_node *att_char_features_run(const att_char_features *features, att_tape *tap
         att_fail_memory(att_tape_error(tape));
     else if (numbers && make_rows(&bytes, tape, &set))
         out = run_words(features, tape, &bytes);
+    if (features->dropout > 0 && att_tape_has_rows_twice(tape))
+        out = repeat_words(tape, out, numbers, count);
+    out = att_dropout(tape, out, features->dropout, DROPOUT_FEATURES);
     att_string_set_free(&set);
     *rows = numbers;
     return out;

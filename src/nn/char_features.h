@@ -25,7 +25,9 @@ void att_char_features_build(att_char_features *out, att_param_builder *builder,
                              const att_settings *settings);
 
 /* The features of different words, [W,F], and in *rows, [count], the row of each of `count` words
- * (-1 where a word is NULL: padding), in the memory of the tape; NULL on failure. */
+ * (-1 where a word is NULL: padding), in the memory of the tape; NULL on failure. In training with
+ * rows twice (att_tape_set_rows_twice), [2W,F]: the second half of the words has rows of its own.
+ */
 att_node *att_char_features_run(const att_char_features *features, att_tape *tape,
                                 const char *const *words, int64_t count, const int32_t **rows);
 

@@ -92,8 +92,14 @@ static att_node *add_positions(const att_embedding *embedding, att_tape *tape, a
 }
 
 /* In training, row r of a batch uses copy r mod DROPOUT_GROUPS of the table; each copy has its own
- * dropout. */
+ * dropout. Where the batch has its rows twice, the second of them uses another copy. */
 enum { DROPOUT_GROUPS = 8 };
+
+static int64_t dropout_group(const att_tape *tape, int64_t row, int64_t rows)
+{
+    bool second = att_tape_has_rows_twice(tape) && row >= rows / 2;
+    return (second ? row - rows / 2 + DROPOUT_GROUPS / 2 : row) % DROPOUT_GROUPS;
+}
 
 /* The row of each token in the stacked copies of the table. */
 static int32_t *dropout_group_ids(att_tape *tape, int64_t vocabulary, int64_t rows, int64_t columns,
@@ -101,7 +107,7 @@ static int32_t *dropout_group_ids(att_tape *tape, int64_t vocabulary, int64_t ro
 {
     int32_t *out = att_tape_alloc(tape, rows * columns, sizeof *out);
     for (int64_t i = 0; out && i < rows * columns; i++) {
-        int64_t group = i / columns % DROPOUT_GROUPS;
+        int64_t group = dropout_group(tape, i / columns, rows);
         out[i] = ids[i] < 0 ? ids[i] : (int32_t)(group * vocabulary + ids[i]);
     }
     return out;

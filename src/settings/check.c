@@ -201,8 +201,13 @@ att_status att_settings_check_copying(const att_settings *settings, att_error *e
     return ATT_OK;
 }
 
-/* The consistency loss compares two predictions that differ in dropout alone. */
-static att_status check_consistency(const att_settings *settings, att_error *err)
+static bool has_dropout(const att_settings *settings)
+{
+    return settings->dropout > 0 || settings->attention_dropout > 0 ||
+           settings->embedding_dropout > 0 || settings->word_dropout > 0;
+}
+
+att_status att_settings_check_consistency(const att_settings *settings, att_error *err)
 {
     att_model_type type = att_settings_model_type(settings);
     const char *reason = NULL;
@@ -214,7 +219,7 @@ static att_status check_consistency(const att_settings *settings, att_error *err
         reason = "scheduled-sampling: the two predictions would follow different tokens";
     else if (type == ATT_MODEL_LM && settings->architecture == ATT_ARCHITECTURE_RNN)
         reason = "architecture rnn of task lm: each batch continues the state of the batch before";
-    else if (settings->dropout == 0 && settings->word_dropout == 0)
+    else if (!has_dropout(settings))
         reason = "dropout 0: without dropout the two predictions are the same";
     if (!reason)
         return ATT_OK;
@@ -240,7 +245,7 @@ static att_status check_architecture(const att_settings *settings, att_error *er
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "vectors contradicts tie-embeddings all: they are for the source alone");
     ATT_TRY(att_settings_check_copying(settings, err));
-    ATT_TRY(check_consistency(settings, err));
+    ATT_TRY(att_settings_check_consistency(settings, err));
     if (settings->crf && settings->label_smoothing > 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "label-smoothing contradicts crf: it smooths single labels");

@@ -265,6 +265,10 @@ bool att_settings_copies(const att_settings *settings);
  * without such weights, or with weights that do not add up to 1. */
 att_status att_settings_check_copying(const att_settings *settings, att_error *err);
 
+/* The consistency loss compares two predictions of a token, which must differ in dropout and in
+ * nothing else: refuses settings without dropout, and those that it is not made for. */
+att_status att_settings_check_consistency(const att_settings *settings, att_error *err);
+
 /* Whether models of a type encode source tokens, and so have a source vocabulary. */
 bool att_model_type_has_source_vocab(att_model_type type);
 

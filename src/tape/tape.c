@@ -18,7 +18,7 @@ struct att_tape {
     att_node *last;
     att_node *first_layer, *last_layer; /* of the nodes with a name */
     att_node **leaves;                  /* [params->count] of the parameters in use, else NULL */
-    bool training;
+    bool training, rows_twice;
     uint64_t seed, step;
     struct free_grad *free_grads;               /* gradients of nodes whose backward is done */
     void (*on_final)(void *context, int param); /* NULL: none */
@@ -72,6 +72,7 @@ void att_tape_begin(att_tape *tape, bool training, uint64_t seed, uint64_t step)
     tape->leaves = NULL;
     tape->free_grads = NULL;
     tape->training = training;
+    tape->rows_twice = false;
     tape->seed = seed;
     tape->step = step;
     int count = tape->params ? tape->params->count : 0;
@@ -91,6 +92,16 @@ att_status att_tape_status(const att_tape *tape, att_error *err)
 bool att_tape_is_training(const att_tape *tape)
 {
     return tape->training;
+}
+
+void att_tape_set_rows_twice(att_tape *tape)
+{
+    tape->rows_twice = true;
+}
+
+bool att_tape_has_rows_twice(const att_tape *tape)
+{
+    return tape->rows_twice;
 }
 
 uint64_t att_tape_seed(const att_tape *tape)

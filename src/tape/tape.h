@@ -53,6 +53,12 @@ void att_tape_free(att_tape *tape);
  * for backward, and dropout is active, drawn from `seed` and `step`. */
 void att_tape_begin(att_tape *tape, bool training, uint64_t seed, uint64_t step);
 
+/* Says that the second half of the rows of the batch are those of the first half once more, for
+ * predictions that differ in dropout (model/batch_twice.h): dropout that rows of a batch share is
+ * then not shared by the two. Until the next att_tape_begin(). */
+void att_tape_set_rows_twice(att_tape *tape);
+bool att_tape_has_rows_twice(const att_tape *tape);
+
 /* The first error since att_tape_begin(). */
 att_status att_tape_status(const att_tape *tape, att_error *err);
 

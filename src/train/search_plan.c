@@ -162,6 +162,12 @@ static bool is_new(const att_search *search, size_t number)
     return true;
 }
 
+/* A try may have lost all dropout. */
+static bool is_possible(const att_settings *settings)
+{
+    return att_settings_check_consistency(settings, NULL) == ATT_OK;
+}
+
 /* ---- the tries */
 
 /* `given`: by the user; `base`: with what the data and the budget chose for the first try. */
@@ -215,7 +221,7 @@ static att_status make_try(att_search *search, size_t number, const search_base 
         if (!one->options.data && att_string_puts(&one->options, "") != ATT_OK)
             return att_fail_memory(err);
         one->options.data[one->options.length] = '\0';
-        if (number > 0 && !is_new(search, number))
+        if (number > 0 && (!is_new(search, number) || !is_possible(one->settings)))
             continue;
         one->result.options = one->options.data + (one->options.length > 0);
         one->metric = (att_best_metric)base->first->settings->best_metric;

@@ -71,6 +71,13 @@ static void reset_states(const att_training *training, int64_t batch, att_carrie
                    (size_t)carried->width * sizeof *carried->states);
 }
 
+/* With the consistency loss a batch is made twice as large, and the loss of a pair is the mean over
+ * its two predictions. */
+static bool runs_twice(const att_training *training)
+{
+    return training->settings->consistency > 0;
+}
+
 /* Forward and backward of one batch; gradients are added to those of the parameters. `number`
  * counts the batches of the run from 0: it seeds dropout. `carried`, unless NULL, is the RNN state
  * at the start of the batch and is replaced by that at its end (truncated BPTT). */
@@ -89,11 +96,11 @@ static att_status forward_backward(att_training *training, const att_batch *batc
         .carried_state = carried,
     };
     att_tape_begin(tape, true, options.seed, options.step);
-    if (options.consistency > 0)
+    if (runs_twice(training))
         batch = att_batch_twice(tape, batch);
     att_node *loss = batch ? att_model_loss(training->model, tape, batch, &options, result) : NULL;
     ATT_TRY(att_tape_status(tape, err));
-    return att_tape_backward(tape, loss, options.consistency > 0 ? 0.5f : 1, err);
+    return att_tape_backward(tape, loss, runs_twice(training) ? 0.5f : 1, err);
 }
 
 static void start_epoch(att_training *training)
@@ -120,7 +127,7 @@ static att_status add_micro_batch(att_training *training, int64_t index, bool is
     att_exchange_begin_leaf(&training->exchange, is_last);
     ATT_TRY(
         forward_backward(training, batch, state->batches + index, sampling, carried, &result, err));
-    const double part = training->settings->consistency > 0 ? 0.5 : 1; /* of a batch made twice */
+    const double part = runs_twice(training) ? 0.5 : 1;
     const double sums[ATT_SUM_COUNT] = { [ATT_SUM_LOSS] = part * result.loss,
                                          [ATT_SUM_TOKENS] = part * (double)result.tokens,
                                          [ATT_SUM_CORRECT] = part * (double)result.correct };

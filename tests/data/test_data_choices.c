@@ -351,6 +351,7 @@ static void few_pairs_that_repeat_their_source_are_copied(void **state)
     assert_copying((data_case){ "pairs", GIVEN("attention", "none"), forms, LINES }, false, "");
     assert_copying((data_case){ "pairs", GIVEN("attention", "fixed"), forms, LINES }, false, "");
     assert_copying((data_case){ "pairs", GIVEN("normalizer", "sigmoid"), forms, LINES }, false, "");
+    assert_copying((data_case){ "pairs", GIVEN("consistency", "1"), forms, LINES }, false, "");
     assert_copying((data_case){ "pairs", GIVEN("target-tokens", "word"), forms, LINES }, false, "");
     assert_copying((data_case){ "translate", NULL, forms, LINES }, false, "");
     assert_copying((data_case){ "pairs", NULL, other_words, LINES }, false, "");

@@ -89,6 +89,28 @@ static void rows_of_a_batch_lose_different_columns(void **state)
     scene_free(&s);
 }
 
+/* Whatever the number of rows is, the second of two equal rows loses other columns. */
+static void rows_that_are_there_twice_lose_different_columns(void **state)
+{
+    (void)state;
+    enum { MOST = 17 };
+    scene s;
+    scene_new(&s);
+    int32_t same[2 * MOST];
+    for (int i = 0; i < 2 * MOST; i++)
+        same[i] = 3;
+    for (int rows = 1; rows <= MOST; rows++) {
+        att_tape_begin(s.tape, true, 1, 5);
+        att_tape_set_rows_twice(s.tape);
+        const float *x = att_embedding_run(&s.embedding, s.tape, 2 * rows, 1, same, 0)->value;
+        for (int i = 0; i < rows; i++)
+            assert_in_range(alike(x + i * E, x + (rows + i) * E), 1, E - 1);
+    }
+    att_tape_begin(s.tape, true, 1, 5);
+    assert_false(att_tape_has_rows_twice(s.tape));
+    scene_free(&s);
+}
+
 static void every_step_drops_different_columns(void **state)
 {
     (void)state;
@@ -150,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_loses_the_same_columns_everywhere_in_a_row),
         cmocka_unit_test(rows_of_a_batch_lose_different_columns),
+        cmocka_unit_test(rows_that_are_there_twice_lose_different_columns),
         cmocka_unit_test(every_step_drops_different_columns),
         cmocka_unit_test(few_tokens_and_many_give_the_same_bits),
         cmocka_unit_test(without_training_nothing_is_dropped),

@@ -202,6 +202,11 @@ static void consistency_needs_two_predictions_that_differ_in_dropout_alone(void 
     assert_good(GIVEN("pairs", "train", "f", "consistency", "1"));
     assert_good(GIVEN("classify", "train", "f", "consistency", "4"));
     assert_good(GIVEN("lm", "train", "f", "architecture", "transformer", "consistency", "1"));
+    assert_good(GIVEN("tag", "train", "f", "consistency", "1", "dropout", "0"));
+    assert_good(GIVEN("translate", "train", "f", "consistency", "1", "dropout", "0"));
+    assert_good(GIVEN("pairs", "train", "f", "architecture", "transformer", "consistency", "1",
+                      "dropout", "0", "embedding-dropout", "0.1"));
+    assert_good(GIVEN("shapes", "consistency", "1"));
     assert_contradicts(GIVEN("lm", "train", "f", "consistency", "1"),
                        "consistency contradicts architecture rnn of task lm: each batch continues "
                        "the state of the "

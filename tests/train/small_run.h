@@ -270,6 +270,35 @@ static inline att_settings *small_captions_new(const char *folder, const char *a
     return settings;
 }
 
+static inline att_settings *small_strings_new(const char *folder, const char *architecture)
+{
+    (void)architecture;
+    return small_new(folder);
+}
+
+/* A run with the consistency loss, for a task, without what it does not go with. */
+static inline att_settings *small_consistency_new(const char *folder, const char *task)
+{
+    static const struct {
+        const char *task, *architecture;
+        att_settings *(*make)(const char *folder, const char *architecture);
+        const char *change[2];
+    } rows[] = {
+        { "reverse", "rnn", small_strings_new, { "scheduled-sampling", "0" } },
+        { "lm", "transformer", small_lm_new, { "dropout", "0.3" } },
+        { "classify", "transformer", small_classifier_new, { "dropout", "0.3" } },
+        { "tag", "cnn", small_tagger_new, { "crf", "no" } },
+        { "caption", "rnn", small_captions_new, { "scheduled-sampling", "0" } },
+    };
+    size_t i = 0;
+    while (strcmp(rows[i].task, task) != 0)
+        i++;
+    att_settings *settings = rows[i].make(folder, rows[i].architecture);
+    small_set(settings, rows[i].change[0], rows[i].change[1]);
+    small_set(settings, "consistency", "2");
+    return settings;
+}
+
 /* Makes a temporary folder; remove it with folder_remove(). */
 static inline void folder_new(char folder[64])
 {

@@ -148,12 +148,6 @@ static void assert_same_files(const char *folder, const char *one, const char *o
     }
 }
 
-static att_settings *strings_new(const char *folder, const char *architecture)
-{
-    (void)architecture;
-    return small_new(folder);
-}
-
 /* Parameters of several slices, moments, averaging, an epoch whose last step has fewer. */
 #define WIDE                                                                                       \
     {                                                                                              \
@@ -161,13 +155,16 @@ static att_settings *strings_new(const char *folder, const char *architecture)
     }
 
 static const shared_run kinds[] = {
-    { .make = strings_new, .keys = WIDE },
+    { .make = small_strings_new, .keys = WIDE },
     { .make = small_lm_new, .architecture = "rnn", .keys = { { "accumulate", "5" } } },
     { .make = small_lm_new, .architecture = "transformer", .keys = { { "accumulate", "3" } } },
     { .make = small_classifier_new, .architecture = "cnn", .keys = { { "accumulate", "4" } } },
     { .make = small_tagger_new, .architecture = "rnn", .keys = { { "accumulate", "3" } } },
     { .make = small_captions_new,
       .architecture = "transformer",
+      .keys = { { "accumulate", "3" } } },
+    { .make = small_consistency_new,
+      .architecture = "classify",
       .keys = { { "accumulate", "3" } } },
 };
 
@@ -248,7 +245,7 @@ static void processes_that_differ_are_named_by_host(void **state)
     (void)state;
     char folder[64];
     folder_new(folder);
-    shared_run run = { .folder = folder, .out = "m", .make = strings_new };
+    shared_run run = { .folder = folder, .out = "m", .make = small_strings_new };
     run.odd_key = "learning-rate";
     run.odd_value = "0.5";
     assert_all_fail(&run, 3, "process 2 on host2 was started with learning-rate '0.5'");
@@ -268,7 +265,7 @@ static void a_loss_that_is_not_finite_ends_all(void **state)
     (void)state;
     char folder[64];
     folder_new(folder);
-    shared_run run = { .folder = folder, .out = "m", .make = strings_new, .poisoned = true };
+    shared_run run = { .folder = folder, .out = "m", .make = small_strings_new, .poisoned = true };
     assert_all_fail(&run, 3, "is NaN or infinite; try a lower learning-rate");
     folder_remove(folder);
 }
@@ -278,7 +275,7 @@ static void a_model_that_cannot_be_written_ends_all(void **state)
     (void)state;
     char folder[64];
     folder_new(folder);
-    shared_run run = { .folder = folder, .out = "missing/m", .make = strings_new };
+    shared_run run = { .folder = folder, .out = "missing/m", .make = small_strings_new };
     assert_all_fail(&run, 2, "cannot create");
     folder_remove(folder);
 }
@@ -289,7 +286,7 @@ static void a_process_that_never_comes_is_given_up(void **state)
     char folder[64];
     folder_new(folder);
     shared_run run = {
-        .folder = folder, .out = "m", .make = strings_new, .timeout = 0.3, .absent = true
+        .folder = folder, .out = "m", .make = small_strings_new, .timeout = 0.3, .absent = true
     };
     assert_all_fail(&run, 2, "no message from or to process 1");
     folder_remove(folder);

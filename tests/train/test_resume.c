@@ -23,7 +23,7 @@ typedef struct attempt {
 
 /* Other tasks than seq2seq. */
 typedef struct other_task {
-    const char *task, *architecture;
+    const char *task, *architecture; /* with "consistency", the task */
     att_settings *(*settings)(const char *folder,
                               const char *architecture); /* also writes the data files */
 } other_task;
@@ -79,6 +79,11 @@ static const other_task others[] = {
     { "caption", "transformer", small_captions_new },
     { "shapes", "rnn", small_shapes_new },
     { "shapes", "transformer", small_shapes_new },
+    { "consistency", "reverse", small_consistency_new },
+    { "consistency", "lm", small_consistency_new },
+    { "consistency", "classify", small_consistency_new },
+    { "consistency", "tag", small_consistency_new },
+    { "consistency", "caption", small_consistency_new },
 };
 enum { OTHERS = sizeof others / sizeof *others };
 

@@ -161,6 +161,43 @@ static void the_same_seed_tries_the_same_settings(void **state)
     folder_remove(folder);
 }
 
+/* Dropout 0.1 may be varied to 0, which consistency refuses. */
+static void no_try_is_without_dropout_where_consistency_needs_it(void **state)
+{
+    (void)state;
+    static const char *const all[][2] = {
+        { "architecture", "transformer" },
+        { "hidden-size", "8" },
+        { "heads", "2" },
+        { "layers", "1" },
+        { "learning-rate", "0.01" },
+        { "batch-tokens", "64" },
+        { "sequence-length", "8" },
+        { "valid-fraction", "0.2" },
+        { "steps", "4" },
+        { "consistency", "1" },
+        { "try", "3" },
+    };
+    char folder[64], text[400];
+    att_settings *settings;
+    folder_new(folder);
+    for (size_t i = 0; i + 1 < sizeof text; i++)
+        text[i] = "abc ."[i * i % 7 % 5];
+    text[sizeof text - 1] = '\0';
+    small_write(folder, "text", text);
+    assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        small_set(settings, all[i][0], all[i][1]);
+    small_set_path(settings, "train", folder, "text");
+    small_set_path(settings, "out", folder, "m.safetensors");
+    att_search *found = search(settings, &(seen){ 0 });
+    for (size_t k = 0; att_search_get(found, k); k++)
+        assert_string_not_equal(att_search_get(found, k)->options, "--dropout 0");
+    att_search_free(found);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
 /* A clock that moves whenever it is read. */
 static double now;
 
@@ -281,6 +318,7 @@ int main(void)
         cmocka_unit_test(each_round_has_half_the_tries_and_twice_the_steps),
         cmocka_unit_test(the_command_trains_the_best_again_to_the_same_bytes),
         cmocka_unit_test(the_same_seed_tries_the_same_settings),
+        cmocka_unit_test(no_try_is_without_dropout_where_consistency_needs_it),
         cmocka_unit_test(a_time_budget_is_shared_by_the_tries),
         cmocka_unit_test(a_stopped_search_leaves_runs_that_can_be_resumed),
         cmocka_unit_test(tries_whose_loss_is_not_finite_are_left_out),

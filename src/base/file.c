@@ -45,7 +45,8 @@ att_status att_file_fail(att_error *err, const char *path, const char *doing, in
     char reason[128] = "unknown error";
     if (strerror_r(code, reason, sizeof reason) != 0 && reason[0] == '\0')
         strcpy(reason, "unknown error");
-    return att_fail(err, status_of_errno(code), path, "cannot %s: %s", doing, reason);
+    return att_fail(err, status_of_errno(code), path[0] ? path : "''", "cannot %s: %s", doing,
+                    reason);
 }
 
 /* The type of a special file in words, or NULL for a regular file. */

@@ -377,8 +377,8 @@ static att_status read_file(att_corpus *out, const att_data_read_options *option
     if (status == ATT_OK)
         status = att_corpus_read(out, &text, &reading, err);
     if (status == ATT_OK && out->pairs == 0)
-        status =
-            att_fail(err, ATT_BAD_INPUT, options->path, "has no %s to evaluate on", noun(&reading));
+        status = att_fail(err, ATT_BAD_INPUT, options->path, "has no %s, expected at least one",
+                          noun(&reading));
     att_pair_text_free(&text);
     return status;
 }

@@ -142,7 +142,7 @@ static void data_that_cannot_be_evaluated_is_refused(void **state)
 {
     (void)state;
     assert_refused("a b many\n", "expected sentence<TAB>label, found no tab");
-    assert_refused("\n\tmany\na\t\n", "has no sentences to evaluate on");
+    assert_refused("\n\tmany\na\t\n", "has no sentences, expected at least one");
 }
 
 static void a_label_that_the_model_lacks_counts_as_wrong_with_a_note(void **state)

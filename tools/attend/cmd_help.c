@@ -174,8 +174,8 @@ exit_code help_verb(const struct verb *verb, const att_settings *settings, bool 
         status = att_settings_new(&defaults, NULL, &err);
     if (status != ATT_OK)
         return report(status, &err);
-    printf("Usage: attend %s%s %s\n\n", verb->name, verb->options ? " [options]" : "",
-           verb->operands);
+    printf("Usage: attend %s%s%s%s\n\n", verb->name, verb->options ? " [options]" : "",
+           verb->operands[0] ? " " : "", verb->operands);
     print_paragraphs(verb->details);
     status = print_options(verb, settings ? settings : defaults, used_only, &err);
     if (status == ATT_OK && verb->print_extra_help)

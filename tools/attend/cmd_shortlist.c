@@ -94,6 +94,7 @@ static att_status learn(const settings *set, const char *model_path, const char 
         status = att_model_load(&model, model_path, err);
     if (status == ATT_OK)
         status = att_shortlist_learn(&shortlist, model, pairs, &options, &stats, err);
+    error_set_place(err, status, model_path); /* an error of the pairs names their file */
     output_progress_clear();
     if (status == ATT_OK)
         status = att_shortlist_save(shortlist, set->output, err);

@@ -89,13 +89,15 @@ void models_free(att_model **models, size_t count)
     free(models);
 }
 
-static att_status open_shortlist(decoding *out, const decoding_options *options, att_error *err)
+static att_status open_shortlist(decoding *out, const decoding_options *options, const char *path,
+                                 att_error *err)
 {
     att_shortlist_options limits = ATT_INIT(att_shortlist_options);
     limits.frequent = options->shortlist_frequent;
     limits.top = options->shortlist_top;
     att_status status =
         att_shortlist_load(&out->shortlist, out->model, options->shortlist, &limits, err);
+    error_blame_model(err, status, path);
     out->options.shortlist = out->shortlist;
     return status;
 }
@@ -142,7 +144,7 @@ exit_code model_verb_run(const model_verb *with, const char *path, const char *i
         att_model_type type = att_model_type_get(models.model);
         code = check_type(with, type, input);
         if (code == EXIT_DONE && with->decoding->shortlist)
-            status = open_shortlist(&models, with->decoding, &err);
+            status = open_shortlist(&models, with->decoding, path, &err);
         if (code == EXIT_DONE && status == ATT_OK)
             status = with->functions[type](with->settings, &models, input, &err);
         if (with->blames_model && models.options.ensemble_count == 0)

@@ -71,10 +71,21 @@ att_status error_memory(att_error *err)
     return error_set(err, ATT_NO_MEMORY, "", "out of memory");
 }
 
+/* Messages about the model itself, whatever it reads. */
+static bool concerns_model(const char *message)
+{
+    static const char *const phrases[] = { "the weights of the model are too large or damaged",
+                                           "this is an int8 model", "needs an RNN language model",
+                                           "a shortlist does not support a model" };
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+        if (strstr(message, phrases[i]))
+            return true;
+    return false;
+}
+
 void error_blame_model(att_error *err, att_status status, const char *path)
 {
-    if (status != ATT_BAD_INPUT || err->place[0] ||
-        !strstr(err->message, "the weights of the model are too large or damaged"))
+    if (status != ATT_BAD_INPUT || err->place[0] || !concerns_model(err->message))
         return;
     snprintf(err->place, sizeof err->place, "%s", path);
     err->line = 0;

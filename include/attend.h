@@ -1773,8 +1773,8 @@ typedef struct att_validation {
     double learning_rate;
     double train_loss;     /* since the validation before */
     double train_accuracy; /* likewise: target tokens that were the most probable */
-    double loss;
-    double accuracy;         /* under teacher forcing: target tokens that were the most probable */
+    double loss;     /* of labels that the training data have; NaN where the data have no other */
+    double accuracy; /* under teacher forcing: target tokens that were the most probable */
     double exact_match;      /* lines whose output equals the reference in every token */
     double token_error_rate; /* insertions, deletions and substitutions per reference token */
     double bleu; /* of 100 (captions: BLEU-4); NaN unless the setting best-metric asks for it */

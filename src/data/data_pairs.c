@@ -237,11 +237,10 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
     if (from->valid_from_train && out->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid), ATT_NOTHING_HELD_OUT);
     ATT_TRY(refuse_empty(out, &options, name_of(valid), "validate", err));
-    if (has_labels(settings) && out->stats.target.unknown_tokens == out->stats.target.tokens)
-        return att_fail_at(
-            err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line, 0, NULL,
-            "expected labels of the training data, found only others: '%s'%s",
-            out->stats.unknown_label, from->valid_from_train ? ATT_LABELS_HELD_OUT : "");
+    if (from->valid_from_train && has_labels(settings) &&
+        out->stats.target.unknown_tokens == out->stats.target.tokens)
+        return att_fail_at(err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line,
+                           0, NULL, ATT_LABELS_HELD_OUT, out->stats.unknown_label);
     return ATT_OK;
 }
 

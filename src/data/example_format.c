@@ -92,6 +92,15 @@ static bool looks_like_tags(const char *text, size_t length)
     return !lower || memchr(text, '=', length);
 }
 
+/* Tags have a letter somewhere: V;3;SG is tags, and a column of counts, years or scores is not. */
+static bool has_letter(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z'))
+            return true;
+    return false;
+}
+
 /* The third of three columns. */
 static att_line_view third_column(const att_line_view *line)
 {
@@ -117,7 +126,7 @@ static bool is_sigmorphon(const struct att_text_file *file)
         att_line_view tags = third_column(&line);
         if (tags.length > 0 && !looks_like_tags(tags.text, tags.length))
             return false;
-        tagged += tags.length > 0;
+        tagged += has_letter(tags.text, tags.length);
     }
     return 2 * tagged > seen;
 }

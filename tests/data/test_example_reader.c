@@ -79,6 +79,7 @@ static void lines_with_one_tab_are_read_as_ever(void **state)
     PAIRS("a\n", "1: expected source<TAB>target, found no tab");
     PAIRS("a\tb\tc d\n", TOO_MANY);
     PAIRS("dog\tHund\tchien\n", TOO_MANY);
+    PAIRS("dog\tHund\t12\ncat\tKatze\t0.5\n", TOO_MANY);
     PAIRS("a, b\n",
           "1: expected source<TAB>target, found no tab; format csv with columns A,B reads "
           "CSV");
@@ -190,6 +191,8 @@ static void the_format_is_described(void **state)
     } cases[] = {
         { "a\tb\n", "" },
         { "a\tb\tV\n", "SIGMORPHON: source in column 1, target in column 2, tags in column 3" },
+        { "a\tb\tV;3\nc\td\t3\ne\tf\tV\n",
+          "SIGMORPHON: source in column 1, target in column 2, tags in column 3" },
         { "IN: a OUT: b\n", "lines of IN: … OUT: …" },
         { "src,tgt\n", "CSV: source in column 1, 'src'; target in column 2, 'tgt'" },
         { "{\"src\":1,\"tgt\":2}", "JSON lines: source in \"src\", target in \"tgt\"" },

@@ -327,6 +327,8 @@ static void what_does_not_fit_is_refused_by_name(void **state)
     small_write(folder, "pairs", pairs);
     small_write(folder, "labels", "a b\tx\nb c\ty\nc\tx\nd\ty\n");
     small_write(folder, "labels2", "a b\tx\nb c\tz\n");
+    small_write(folder, "foreign", "xyxyx\tab\nyxxyy\tba\n");
+    small_write(folder, "foreign words", "u v\tx\na w\ty\n");
     att_settings *settings = make(folder, "pairs", "pairs", "old.safetensors", NULL);
     small_set(settings, "hidden-size", "8");
     train(settings);
@@ -351,6 +353,20 @@ static void what_does_not_fit_is_refused_by_name(void **state)
                    &(refusal){ "classify", "labels2", NULL, NULL,
                                "the label 'z' is not one of the model in init-from; init-vocab "
                                "extend adds it" });
+    expect_refusal(folder, "old.safetensors",
+                   &(refusal){ "pairs", "foreign", NULL, NULL,
+                               "10 of 10 source tokens are not in the vocabulary of the model in "
+                               "init-from; init-vocab extend adds them" });
+    expect_refusal(folder, "labels.safetensors",
+                   &(refusal){ "classify", "foreign words", NULL, NULL,
+                               "3 of 4 source tokens are not in the vocabulary" });
+    settings = make(folder, "lm", "pairs", "lm.safetensors", NULL);
+    small_set(settings, "hidden-size", "8");
+    train(settings);
+    expect_refusal(folder, "lm.safetensors",
+                   &(refusal){ "lm", "foreign", NULL, NULL,
+                               "tokens are not in the vocabulary of the model in init-from; "
+                               "init-vocab extend adds them" });
     expect_refusal(folder, "none.safetensors",
                    &(refusal){ "pairs", "pairs", NULL, NULL, "cannot open" });
     folder_remove(folder);

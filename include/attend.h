@@ -1257,6 +1257,11 @@ typedef struct att_taggings att_taggings;
 ATT_API att_status att_model_tag(att_taggings **out, const att_model *model,
                                  const char *const *lines, size_t count,
                                  const att_tag_options *options, att_error *err);
+/* Appends a CoNLL file ("-": standard input) with the label of each token as one more column.
+ * `column` has the tokens, from 1; 0: as in training. Its sentences cannot be truncated. */
+ATT_API att_status att_model_tag_conll(att_string *out, const att_model *model, const char *path,
+                                       int64_t column, const att_tag_options *options,
+                                       att_error *err);
 ATT_API void att_taggings_free(att_taggings *taggings);
 ATT_API size_t att_taggings_count(const att_taggings *taggings);
 ATT_API const att_tagging *att_taggings_get(const att_taggings *taggings, size_t index);

@@ -59,12 +59,11 @@ att_status att_data_load(att_data *out, att_settings *settings, att_error *err)
 
 /* Refuses data for fine-tuning that are mostly tokens which the model lacks: it would read and
  * write unknown tokens alone. Bytes that spell everything are never unknown, and unknown words of a
- * source are no loss where they are copied or seen by their characters. */
+ * sentence are seen by their characters where the model has such features. */
 static att_status refuse_foreign(const att_data *data, const att_settings *settings, att_error *err)
 {
     const att_corpus_stats *stats = &data->train.stats;
-    bool spelled = att_settings_copies(settings) ||
-                   (settings->char_features != ATT_CHAR_FEATURES_NONE && data->train.has_labels);
+    bool spelled = settings->char_features != ATT_CHAR_FEATURES_NONE && data->train.has_labels;
     bool target = 2 * stats->target.unknown_tokens > stats->target.tokens;
     bool source = 2 * stats->source.unknown_tokens > stats->source.tokens && !spelled;
     if (!att_data_keeps_vocab(data) || !(target || source))

@@ -409,6 +409,13 @@ static void what_does_not_fit_is_refused_by_name(void **state)
                    &(refusal){ "pairs", "foreign", NULL, NULL,
                                "10 of 10 source tokens are not in the vocabulary of the model in "
                                "init-from; init-vocab extend adds them" });
+    settings = make(folder, "pairs", "pairs", "copy.safetensors", NULL);
+    small_set(settings, "hidden-size", "8");
+    small_set(settings, "copy", "yes"); /* what is unknown is in no target, either */
+    train(settings);
+    expect_refusal(folder, "copy.safetensors",
+                   &(refusal){ "pairs", "foreign", NULL, NULL,
+                               "10 of 10 source tokens are not in the vocabulary" });
     expect_refusal(folder, "labels.safetensors",
                    &(refusal){ "classify", "foreign words", NULL, NULL,
                                "3 of 4 source tokens are not in the vocabulary" });

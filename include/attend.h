@@ -1257,6 +1257,11 @@ typedef struct att_taggings att_taggings;
 ATT_API att_status att_model_tag(att_taggings **out, const att_model *model,
                                  const char *const *lines, size_t count,
                                  const att_tag_options *options, att_error *err);
+/* Appends a CoNLL file ("-": standard input) with the label of each token as one more column.
+ * `column` has the tokens, from 1; 0: as in training. Its sentences cannot be truncated. */
+ATT_API att_status att_model_tag_conll(att_string *out, const att_model *model, const char *path,
+                                       int64_t column, const att_tag_options *options,
+                                       att_error *err);
 ATT_API void att_taggings_free(att_taggings *taggings);
 ATT_API size_t att_taggings_count(const att_taggings *taggings);
 ATT_API const att_tagging *att_taggings_get(const att_taggings *taggings, size_t index);
@@ -1773,8 +1778,8 @@ typedef struct att_validation {
     double learning_rate;
     double train_loss;     /* since the validation before */
     double train_accuracy; /* likewise: target tokens that were the most probable */
-    double loss;
-    double accuracy;         /* under teacher forcing: target tokens that were the most probable */
+    double loss;     /* of labels that the training data have; NaN where the data have no other */
+    double accuracy; /* under teacher forcing: target tokens that were the most probable */
     double exact_match;      /* lines whose output equals the reference in every token */
     double token_error_rate; /* insertions, deletions and substitutions per reference token */
     double bleu; /* of 100 (captions: BLEU-4); NaN unless the setting best-metric asks for it */

@@ -120,7 +120,7 @@ static att_status add_token(att_conll_reader *in, const att_line_view *line, att
 {
     int64_t count = count_columns(in, line), number = 0;
     int64_t token = in->columns.token ? in->columns.token : in->width;
-    int64_t label = in->columns.label ? in->columns.label : in->width;
+    int64_t label = in->columns.label || in->unlabeled ? in->columns.label : in->width;
     const char *column;
     size_t at = 0, length;
     if (count != in->width)
@@ -146,18 +146,18 @@ static att_status add_token(att_conll_reader *in, const att_line_view *line, att
 static att_status check_width(const att_conll_reader *in, att_error *err)
 {
     int64_t most = in->columns.token > in->columns.label ? in->columns.token : in->columns.label;
-    most = most > 2 ? most : 2; /* a token and a label */
+    int64_t least = in->unlabeled ? 1 : 2; /* a token and a label */
+    most = most > least ? most : least;
     if (in->width == 0 || in->width >= most)
         return ATT_OK;
     return att_fail_at(err, ATT_BAD_INPUT, in->file->name, (int)in->width_line, 0, NULL,
-                       "expected at least %lld columns, a token and its label, found %lld",
-                       (long long)most, (long long)in->width);
+                       "expected at least %lld columns%s, found %lld", (long long)most,
+                       in->unlabeled ? "" : ", a token and its label", (long long)in->width);
 }
 
-att_status att_conll_start(att_conll_reader *out, const struct att_text_file *file,
-                           att_tag_columns columns, att_error *err)
+static att_status start(att_conll_reader *out, const struct att_text_file *file, att_error *err)
 {
-    *out = (att_conll_reader){ .file = file, .columns = columns };
+    out->file = file;
     out->lines = att_line_reader_start(file->text.data, file->text.length);
     att_line_reader lines = out->lines;
     att_line_view line;
@@ -171,6 +171,29 @@ att_status att_conll_start(att_conll_reader *out, const struct att_text_file *fi
     return check_width(out, err);
 }
 
+att_status att_conll_start(att_conll_reader *out, const struct att_text_file *file,
+                           att_tag_columns columns, att_error *err)
+{
+    *out = (att_conll_reader){ .columns = columns };
+    return start(out, file, err);
+}
+
+att_status att_conll_start_unlabeled(att_conll_reader *out, const struct att_text_file *file,
+                                     int64_t token, att_error *err)
+{
+    *out = (att_conll_reader){ .columns.token = token, .unlabeled = true };
+    return start(out, file, err);
+}
+
+att_conll_line att_conll_line_kind(const att_conll_reader *in, const att_line_view *line,
+                                   int64_t before)
+{
+    if (is_blank(line) || is_document_start(line))
+        return ATT_CONLL_BREAK;
+    bool comment = before == 0 && line->text[0] == '#' && count_columns(in, line) != in->width;
+    return comment || is_extra_node(in, line) ? ATT_CONLL_SKIPPED : ATT_CONLL_TOKEN;
+}
+
 att_status att_conll_next(att_conll_reader *in, bool *found, att_error *err)
 {
     att_line_view line;
@@ -178,12 +201,10 @@ att_status att_conll_next(att_conll_reader *in, bool *found, att_error *err)
     in->count = 0;
     while (att_line_reader_next(&in->lines, &line)) {
         ATT_TRY(att_text_line_check(in->file, &line, err));
-        bool ends = is_blank(&line) || is_document_start(&line);
-        if (ends && in->count > 0)
+        att_conll_line kind = att_conll_line_kind(in, &line, in->count);
+        if (kind == ATT_CONLL_BREAK && in->count > 0)
             break;
-        bool comment =
-            in->count == 0 && !ends && line.text[0] == '#' && count_columns(in, &line) != in->width;
-        if (!ends && !comment && !is_extra_node(in, &line))
+        if (kind == ATT_CONLL_TOKEN)
             ATT_TRY(add_token(in, &line, err));
     }
     *found = in->count > 0;

@@ -25,6 +25,7 @@ typedef struct att_conll_reader {
     att_line_reader lines;
     att_tag_columns columns;
     bool tabs;
+    bool unlabeled; /* only tokens are read */
     int64_t width,
         width_line;    /* columns of the first token line, and its number; 0: there is none */
     int64_t sentences; /* read so far */
@@ -37,6 +38,15 @@ typedef struct att_conll_reader {
  */
 att_status att_conll_start(att_conll_reader *out, const struct att_text_file *file,
                            att_tag_columns columns, att_error *err);
+
+/* The same for a file that need not have labels, and whose sentences are read without them. */
+att_status att_conll_start_unlabeled(att_conll_reader *out, const struct att_text_file *file,
+                                     int64_t token, att_error *err);
+
+/* What a line of the file is if `before` lines of its sentence were tokens. */
+typedef enum att_conll_line { ATT_CONLL_TOKEN, ATT_CONLL_BREAK, ATT_CONLL_SKIPPED } att_conll_line;
+att_conll_line att_conll_line_kind(const att_conll_reader *in, const att_line_view *line,
+                                   int64_t before);
 
 /* Reads the next sentence; *found is false at the end. A line with another number of columns than
  * the first, or with an empty column, is ATT_BAD_INPUT. White space inside a column becomes "_". */

@@ -288,6 +288,18 @@ static att_status keep_copy_ids(corpus_reader *in, const att_line_view lines[SID
     return att_copy_builder_add(&in->copying, &encoded[SOURCE], &encoded[TARGET], in->err);
 }
 
+/* Sources are the same if their tokens are cut from the same text: composed, and lowercased by a
+ * vocabulary that does so. Tokens would not do: unknown ones are all alike. */
+static att_status keep_source_hash(corpus_reader *in, const att_line_view *source)
+{
+    const sequence_builder *side = &in->sides[SOURCE];
+    ATT_TRY(att_vocab_normalize(side->counted ? side->counted : side->vocab, &in->word_scratch,
+                                NULL, source->text, source->length, in->err));
+    in->source_hashes[in->pairs] =
+        (int64_t)att_hash(in->word_scratch.data, in->word_scratch.length);
+    return ATT_OK;
+}
+
 static bool is_valid_pair(const att_pair_read_options *options, const att_line_view *source)
 {
     return options->valid_fraction > 0 &&
@@ -324,7 +336,7 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
     if (in->options->keep_target_text)
         ATT_TRY(keep_target_text(in, &lines[TARGET]));
     if (keeps_hashes(in->options))
-        in->source_hashes[in->pairs] = (int64_t)att_hash(lines[SOURCE].text, lines[SOURCE].length);
+        ATT_TRY(keep_source_hash(in, &lines[SOURCE]));
     keep_pair(in, lines[SOURCE].number);
     return ATT_OK;
 }

@@ -6,10 +6,25 @@
 
 #include <string.h>
 
+static char find_separator(const struct att_text_file *file)
+{
+    static const char separators[] = { ',', '\t', ';' };
+    att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
+    att_line_view line = { "", 0, 0 };
+    while (line.length == 0 && att_line_reader_next(&lines, &line))
+        ;
+    for (size_t i = 0; i < sizeof separators; i++)
+        if (memchr(line.text, separators[i], line.length))
+            return separators[i];
+    return ',';
+}
+
 void att_csv_start(att_csv_reader *out, const struct att_text_file *file)
 {
     att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
-    *out = (att_csv_reader){ .file = file, .position = lines.position, .next_line = 1 };
+    *out = (att_csv_reader){
+        .file = file, .separator = find_separator(file), .position = lines.position, .next_line = 1
+    };
 }
 
 static att_status fail(const att_csv_reader *in, int64_t line, const char *message, att_error *err)
@@ -68,14 +83,17 @@ static att_status read_field(att_csv_reader *in, att_error *err)
         return att_fail_memory(err);
     in->starts = starts;
     in->starts[in->count++] = in->text.length;
-    if (!at_end(in) && current(in) == '"') {
+    if (in->separator != '\t' && !at_end(in) && current(in) == '"') {
         in->position++;
         ATT_TRY(read_quoted(in, err));
-        if (!at_line_end(in) && current(in) != ',')
+        if (!at_line_end(in) && current(in) != in->separator)
             return fail(in, in->next_line,
-                        "expected a comma or the end of the line after a closing quote", err);
+                        in->separator == ','
+                            ? "expected a comma or the end of the line after a closing quote"
+                            : "expected a semicolon or the end of the line after a closing quote",
+                        err);
     } else {
-        for (; !at_line_end(in) && current(in) != ','; in->position++)
+        for (; !at_line_end(in) && current(in) != in->separator; in->position++)
             ATT_TRY(put(in, current(in), err));
     }
     return att_string_append(&in->text, "", 1) == ATT_OK ? ATT_OK : att_fail_memory(err);
@@ -101,7 +119,7 @@ att_status att_csv_next(att_csv_reader *in, bool *found, att_error *err)
         return ATT_OK;
     ATT_TRY(read_field(in, err));
     while (!at_line_end(in)) {
-        in->position++; /* the comma */
+        in->position++; /* the separator */
         ATT_TRY(read_field(in, err));
     }
     att_line_view record = { in->file->text.data + start, in->position - start, in->line };

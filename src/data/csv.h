@@ -1,5 +1,6 @@
 /* Comma-separated values (RFC 4180): records of fields, of which quoted ones may hold commas, line
- * ends and, doubled, quotes. */
+ * ends and, doubled, quotes. A file whose first record has no comma may be separated by tabs, where
+ * quotes are text, or by semicolons, as spreadsheets write them where the comma is in numbers. */
 #ifndef ATT_DATA_CSV_H
 #define ATT_DATA_CSV_H
 
@@ -8,6 +9,7 @@
 /* Reads the records of a file one after the other. */
 typedef struct att_csv_reader {
     const struct att_text_file *file;
+    char separator; /* ',', ';' or a tab */
     size_t position;
     int64_t next_line; /* the line of the next record, from 1 */
     /* the current record: its fields, each ended by a zero byte, and the line where it starts */

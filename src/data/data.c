@@ -57,6 +57,31 @@ att_status att_data_load(att_data *out, att_settings *settings, att_error *err)
     return att_data_load_initial(out, settings, NULL, err);
 }
 
+/* Refuses data for fine-tuning that are mostly tokens which the model lacks: it would read and
+ * write unknown tokens alone. Bytes that spell everything are never unknown, and unknown words of a
+ * sentence are seen by their characters where the model has such features. */
+static att_status refuse_foreign(const att_data *data, const att_settings *settings, att_error *err)
+{
+    const att_corpus_stats *stats = &data->train.stats;
+    bool spelled = settings->char_features != ATT_CHAR_FEATURES_NONE && data->train.has_labels;
+    bool target = 2 * stats->target.unknown_tokens > stats->target.tokens;
+    bool source = 2 * stats->source.unknown_tokens > stats->source.tokens && !spelled;
+    if (!att_data_keeps_vocab(data) || !(target || source))
+        return ATT_OK;
+    const att_sequence_stats *side = target ? &stats->target : &stats->source;
+    const char *examples =
+        target && data->unknown_targets.length > 0 ? data->unknown_targets.data : NULL;
+    return att_fail(
+        err, ATT_BAD_INPUT, settings->train ? settings->train : settings->source,
+        "%lld of %lld %stokens are not in the vocabulary of the model in init-from%s%s; "
+        "init-vocab extend adds them",
+        (long long)side->unknown_tokens, (long long)side->tokens,
+        !data->source_vocab ? ""
+        : target            ? "target "
+                            : "source ",
+        examples ? ", such as " : "", examples ? examples : "");
+}
+
 att_status att_data_load_initial(att_data *out, att_settings *settings,
                                  const att_initial_vocabs *initial, att_error *err)
 {
@@ -66,6 +91,8 @@ att_status att_data_load_initial(att_data *out, att_settings *settings,
     if (status == ATT_OK)
         status = prepared ? att_prepared_load(out, settings, err)
                           : loaders[out->model_type]->load(out, settings, err);
+    if (status == ATT_OK)
+        status = refuse_foreign(out, settings, err);
     out->initial = NULL;
     if (status != ATT_OK)
         att_data_free(out);

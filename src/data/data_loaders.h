@@ -52,8 +52,10 @@ static inline double att_data_valid_part(const att_settings *settings)
     "has too few different sources to hold some out for validation; give valid, or "               \
     "valid-fraction 0 to validate on the training data"
 
-/* After the error that the labels of all validation data are unknown. */
-#define ATT_LABELS_HELD_OUT "; give valid, or valid-fraction 0"
+/* The error that all labels that were held out are unknown; takes one of them. */
+#define ATT_LABELS_HELD_OUT                                                                        \
+    "expected labels of the training data, found only others: '%s'; give valid, or "               \
+    "valid-fraction 0"
 
 /* The reports of pairs and of classification data (data_report.c). */
 att_status att_seq2seq_data_report(att_string *out, const att_data *data);

@@ -166,23 +166,14 @@ static att_status refuse_new_labels(const att_corpus *train, const char *name, a
         train->stats.unknown_label);
 }
 
-/* Names target tokens that the model of init-from cannot generate, and refuses data that are mostly
- * such tokens: it would learn to output unknown tokens. */
-static att_status check_unknown_targets(att_data *out, const pair_corpora *from,
-                                        const att_settings *settings, att_error *err)
+/* Names target tokens that the model of init-from cannot generate. */
+static att_status find_unknown_targets(att_data *out, const pair_corpora *from,
+                                       const att_settings *settings, att_error *err)
 {
-    const att_sequence_stats *target = &out->train.stats.target;
-    if (target->unknown_tokens == 0)
-        return ATT_OK;
-    ATT_TRY(
-        att_unknown_targets(&out->unknown_targets, &from->train, settings, out->target_vocab, err));
-    if (2 * target->unknown_tokens <= target->tokens || out->unknown_targets.length == 0)
-        return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, name_of(&from->train),
-                    "%lld of %lld target tokens are not in the vocabulary of the model in "
-                    "init-from, such as %s; init-vocab extend adds them",
-                    (long long)target->unknown_tokens, (long long)target->tokens,
-                    out->unknown_targets.data);
+    return out->train.stats.target.unknown_tokens == 0
+               ? ATT_OK
+               : att_unknown_targets(&out->unknown_targets, &from->train, settings,
+                                     out->target_vocab, err);
 }
 
 static att_status read_train(att_data *out, const pair_corpora *from, const att_settings *settings,
@@ -200,7 +191,7 @@ static att_status read_train(att_data *out, const pair_corpora *from, const att_
     bool again;
     if (att_data_keeps_vocab(out)) {
         ATT_TRY(refuse_new_labels(&out->train, name_of(&from->train), err));
-        return check_unknown_targets(out, from, settings, err);
+        return find_unknown_targets(out, from, settings, err);
     }
     ATT_TRY(finish_vocabularies(out, settings, &again, err));
     if (!again)
@@ -237,11 +228,10 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
     if (from->valid_from_train && out->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid), ATT_NOTHING_HELD_OUT);
     ATT_TRY(refuse_empty(out, &options, name_of(valid), "validate", err));
-    if (has_labels(settings) && out->stats.target.unknown_tokens == out->stats.target.tokens)
-        return att_fail_at(
-            err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line, 0, NULL,
-            "expected labels of the training data, found only others: '%s'%s",
-            out->stats.unknown_label, from->valid_from_train ? ATT_LABELS_HELD_OUT : "");
+    if (from->valid_from_train && has_labels(settings) &&
+        out->stats.target.unknown_tokens == out->stats.target.tokens)
+        return att_fail_at(err, ATT_BAD_INPUT, name_of(valid), (int)out->stats.unknown_label_line,
+                           0, NULL, ATT_LABELS_HELD_OUT, out->stats.unknown_label);
     return ATT_OK;
 }
 

@@ -115,6 +115,17 @@ att_status att_corpus_warnings(att_string *out, const char *name, const att_corp
     return report_warnings(out, name, &corpus->stats);
 }
 
+/* Of a file from which sentences are held out, line ends and a byte order mark are noted once. */
+static att_status report_all_warnings(att_string *out, const att_data *data)
+{
+    const att_corpus *valid = &data->valid;
+    ATT_TRY(att_corpus_warnings(out, "training", &data->train));
+    if (data->held_out == 0 && !data->valid_in_train)
+        return att_corpus_warnings(out, "validation", valid);
+    ATT_TRY(report_skips(out, "validation", &valid->stats));
+    return report_unknown_labels(out, "validation", valid);
+}
+
 static att_status report_overlap(att_string *out, const att_data *data)
 {
     if (data->overlapping_sources == 0)
@@ -124,6 +135,18 @@ static att_status report_overlap(att_string *out, const att_data *data)
                              " validation sources (%.1f %%) are also in the training data\n",
                              "note", data->overlapping_sources, data->valid.pairs,
                              percent(data->overlapping_sources, data->valid.pairs));
+}
+
+/* Such as labels that are spelled in another way than those of the training data. */
+static att_status report_foreign_labels(att_string *out, const att_data *data)
+{
+    const att_sequence_stats *labels = &data->valid.stats.target;
+    if (!data->valid.has_labels || labels->unknown_tokens < labels->tokens)
+        return ATT_OK;
+    return att_string_printf(out,
+                             "%-12sno label of the validation data is in the training data: there "
+                             "is no validation loss, and the last model is kept\n",
+                             "note");
 }
 
 att_status att_data_report_split(att_string *out, const att_data *data)
@@ -201,8 +224,8 @@ att_status att_classifier_data_report(att_string *out, const att_data *data)
                                       &data->valid.stats.source, data->train.pairs));
     ATT_TRY(report_labels(out, data));
     ATT_TRY(report_choices(out, data));
-    ATT_TRY(att_corpus_warnings(out, "training", &data->train));
-    ATT_TRY(att_corpus_warnings(out, "validation", &data->valid));
+    ATT_TRY(report_all_warnings(out, data));
+    ATT_TRY(report_foreign_labels(out, data));
     return report_overlap(out, data);
 }
 
@@ -219,7 +242,6 @@ att_status att_seq2seq_data_report(att_string *out, const att_data *data)
     ATT_TRY(att_sequence_stats_report(out, "target", data->target_vocab, &train->target,
                                       &valid->target, data->train.pairs));
     ATT_TRY(report_choices(out, data));
-    ATT_TRY(att_corpus_warnings(out, "training", &data->train));
-    ATT_TRY(att_corpus_warnings(out, "validation", &data->valid));
+    ATT_TRY(report_all_warnings(out, data));
     return report_overlap(out, data);
 }

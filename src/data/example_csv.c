@@ -94,7 +94,10 @@ static att_status find_usual_columns(att_example_reader *in, att_error *err)
 
 static void describe(att_example_reader *in)
 {
-    size_t used = (size_t)snprintf(in->description, sizeof in->description, "CSV: ");
+    size_t used = (size_t)snprintf(in->description, sizeof in->description, "%s: ",
+                                   in->csv.separator == ','   ? "CSV"
+                                   : in->csv.separator == ';' ? "CSV with semicolons"
+                                                              : "tab-separated with a header");
     for (int i = 0; i < ATT_COLUMN_TAGS + in->has_tags; i++) {
         char quoted[ATT_QUOTED_SIZE];
         size_t length;
@@ -107,19 +110,46 @@ static void describe(att_example_reader *in)
     }
 }
 
+/* Reads the first record that is not an empty line; *found is false where there is none. */
+static att_status read_header(att_example_reader *in, bool *found, att_error *err)
+{
+    att_csv_start(&in->csv, in->file);
+    do {
+        ATT_TRY(att_csv_next(&in->csv, found, err));
+    } while (*found && in->csv.count == 1 && in->csv.text.length == 1);
+    in->width = *found ? (int64_t)in->csv.count : 0;
+    return ATT_OK;
+}
+
 att_status att_example_csv_start(att_example_reader *in, att_error *err)
 {
     bool found;
-    att_csv_start(&in->csv, in->file);
-    do {
-        ATT_TRY(att_csv_next(&in->csv, &found, err));
-    } while (found && in->csv.count == 1 && in->csv.text.length == 1); /* empty lines */
+    ATT_TRY(read_header(in, &found, err));
     if (!found)
         return ATT_OK;
-    in->width = (int64_t)in->csv.count;
     ATT_TRY(in->columns.count > 0 ? find_given_columns(in, err) : find_usual_columns(in, err));
     describe(in);
     return ATT_OK;
+}
+
+/* Whether the header has the usual names, or as many columns as are given by number. */
+static bool has_columns(const att_example_reader *in)
+{
+    const char *names[ATT_COLUMN_COUNT];
+    for (int i = 0; i < in->columns.count; i++)
+        if (in->columns.items[i].number > in->width)
+            return false;
+    return in->columns.count > 0 || att_example_usual_names(names, in->kind, has_field, &in->csv);
+}
+
+att_status att_example_csv_detect(bool *out, const struct att_text_file *file,
+                                  const att_example_format *format, att_error *err)
+{
+    att_example_reader in = { .file = file, .kind = format->kind, .columns = format->columns };
+    att_status status = read_header(&in, out, NULL);
+    *out = status == ATT_OK && *out && has_columns(&in);
+    att_example_reader_free(&in);
+    return status == ATT_NO_MEMORY ? att_fail_memory(err) : ATT_OK;
 }
 
 att_status att_example_csv_next(att_example_reader *in, bool *found, att_error *err)

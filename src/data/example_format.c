@@ -1,6 +1,7 @@
 /* Guessing the format of a file of examples, and the names of its columns; see example_reader.h. */
 #include "data/example_reader.h"
 
+#include "base/error.h"
 #include "base/minmax.h"
 
 #include <string.h>
@@ -92,6 +93,15 @@ static bool looks_like_tags(const char *text, size_t length)
     return !lower || memchr(text, '=', length);
 }
 
+/* Tags have a letter somewhere: V;3;SG is tags, and a column of counts, years or scores is not. */
+static bool has_letter(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z'))
+            return true;
+    return false;
+}
+
 /* The third of three columns. */
 static att_line_view third_column(const att_line_view *line)
 {
@@ -117,7 +127,7 @@ static bool is_sigmorphon(const struct att_text_file *file)
         att_line_view tags = third_column(&line);
         if (tags.length > 0 && !looks_like_tags(tags.text, tags.length))
             return false;
-        tagged += tags.length > 0;
+        tagged += has_letter(tags.text, tags.length);
     }
     return 2 * tagged > seen;
 }
@@ -138,18 +148,20 @@ static bool has_names(const att_columns *columns)
 }
 
 /* Whether the first record has the columns. Where they are given by name, a header is the only
- * place for them, and reading names the column that it lacks. */
-static bool is_csv(const struct att_text_file *file, const att_example_format *format,
-                   const att_line_view *first)
+ * place for them, and reading names the column that it lacks. Numbered columns separated by tabs
+ * need no header. */
+static att_status is_csv(bool *out, const struct att_text_file *file,
+                         const att_example_format *format, const att_line_view *first,
+                         att_error *err)
 {
-    if (!memchr(first->text, ',', first->length))
-        return false;
-    if (has_ending(file->name, ".csv") || has_names(&format->columns))
-        return true;
-    att_example_reader in = { .file = file, .kind = format->kind, .columns = format->columns };
-    bool found = att_example_csv_start(&in, NULL) == ATT_OK;
-    att_example_reader_free(&in);
-    return found;
+    bool tabs = memchr(first->text, '\t', first->length);
+    bool separated =
+        tabs || memchr(first->text, ',', first->length) || memchr(first->text, ';', first->length);
+    bool named = (!tabs && has_ending(file->name, ".csv")) || has_names(&format->columns);
+    *out = separated && named;
+    if (!separated || named || (tabs && format->columns.count > 0))
+        return ATT_OK;
+    return att_example_csv_detect(out, file, format, err);
 }
 
 static bool has_words_apart(const att_line_view *line)
@@ -161,30 +173,37 @@ static bool has_words_apart(const att_line_view *line)
     return false;
 }
 
-att_data_format att_example_format_guess(const struct att_text_file *file,
-                                         const att_example_format *format)
+static att_data_format guess_lines(const struct att_text_file *file,
+                                   const att_example_format *format, const att_line_view *first)
 {
-    bool tagged = format->kind == ATT_EXAMPLES_TAGGED;
-    att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
-    att_line_view line = { "", 0, 0 };
-    while (trim(line).length == 0 && att_line_reader_next(&lines, &line))
-        ;
-    int64_t tabs = count_tabs(&line);
-    if (format->kind == ATT_EXAMPLES_CAPTIONS)
-        return ATT_DATA_TSV;
-    if (tabs == 0 && is_json(&line))
-        return ATT_DATA_JSONL;
-    if (tabs == 0 && !(tagged && has_words_apart(&line)) && is_csv(file, format, &line))
-        return ATT_DATA_CSV;
-    if (tagged)
+    int64_t tabs = count_tabs(first);
+    if (format->kind == ATT_EXAMPLES_TAGGED)
         return !file->is_lines && att_conll_detect(file->text.data, file->text.length)
                    ? ATT_DATA_CONLL
                    : ATT_DATA_TSV;
-    if (tabs == 0 && is_scan(&line))
+    if (tabs == 0 && is_scan(first))
         return ATT_DATA_SCAN;
     if (format->kind == ATT_EXAMPLES_PAIRS && tabs > 0 &&
         (format->columns.count == ATT_COLUMN_COUNT ||
          (format->columns.count == 0 && is_sigmorphon(file))))
         return ATT_DATA_SIGMORPHON;
     return ATT_DATA_TSV;
+}
+
+att_status att_example_format_guess(att_data_format *out, const struct att_text_file *file,
+                                    const att_example_format *format, att_error *err)
+{
+    att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
+    att_line_view line = { "", 0, 0 };
+    bool csv = false;
+    while (trim(line).length == 0 && att_line_reader_next(&lines, &line))
+        ;
+    *out = ATT_DATA_TSV;
+    if (format->kind == ATT_EXAMPLES_CAPTIONS)
+        return ATT_OK;
+    bool json = count_tabs(&line) == 0 && is_json(&line);
+    if (!json && !(format->kind == ATT_EXAMPLES_TAGGED && has_words_apart(&line)))
+        ATT_TRY(is_csv(&csv, file, format, &line, err));
+    *out = json ? ATT_DATA_JSONL : csv ? ATT_DATA_CSV : guess_lines(file, format, &line);
+    return ATT_OK;
 }

@@ -232,7 +232,9 @@ att_status att_example_reader_start(att_example_reader *out, const struct att_te
     bool guessed = format->format == ATT_DATA_AUTO;
     *out = (att_example_reader){ .file = file, .kind = format->kind, .columns = format->columns };
     out->lines = att_text_file_lines(file);
-    out->format = guessed ? att_example_format_guess(file, format) : format->format;
+    out->format = format->format;
+    if (guessed)
+        ATT_TRY(att_example_format_guess(&out->format, file, format, err));
     return start_format(out, guessed, err);
 }
 

@@ -48,9 +48,9 @@ att_status att_example_source(att_line_view *out, att_string *buffer, const att_
 const char *att_example_side_name(att_example_kind kind, int side);
 
 /* The format of a text by its first lines, never ATT_DATA_AUTO. A file that could be lines of
- * source<TAB>target is one. */
-att_data_format att_example_format_guess(const struct att_text_file *file,
-                                         const att_example_format *format);
+ * source<TAB>target is one, but for a header. Fails only without memory. */
+att_status att_example_format_guess(att_data_format *out, const struct att_text_file *file,
+                                    const att_example_format *format, att_error *err);
 
 /* The usual names of columns for a kind of example (source and target, text and label, …): the
  * first row of which `has` finds both. names[ATT_COLUMN_TAGS] may be NULL. */
@@ -63,7 +63,10 @@ att_status att_example_jsonl_start(att_example_reader *in, att_error *err);
 att_status att_example_jsonl_read(att_example_reader *in, const att_line_view *line,
                                   att_error *err);
 
-/* Finds the columns of a CSV file in its header; and reads the next record. */
+/* Whether the first record of a file is a header with the columns; fails only without memory. Finds
+ * them in it; and reads the next record. */
+att_status att_example_csv_detect(bool *out, const struct att_text_file *file,
+                                  const att_example_format *format, att_error *err);
 att_status att_example_csv_start(att_example_reader *in, att_error *err);
 att_status att_example_csv_next(att_example_reader *in, bool *found, att_error *err);
 

@@ -468,11 +468,11 @@ static att_status encode_valid(att_prepare_run *run, const known_format *format,
     valid->has_labels = run->data.train.has_labels = run->data.model_type != ATT_MODEL_SEQ2SEQ;
     run->data.valid_in_train = sample;
     run->data.held_out = from_train && !sample ? pass.pairs : 0;
-    if (valid->has_labels && pass.stats.target.unknown_tokens == pass.stats.target.tokens)
+    if (from_train && valid->has_labels &&
+        pass.stats.target.unknown_tokens == pass.stats.target.tokens)
         return att_fail_at(err, ATT_BAD_INPUT, att_text_stream_name(pass.list[0].source),
-                           (int)pass.stats.unknown_label_line, 0, NULL,
-                           "expected labels of the training data, found only others: '%s'%s",
-                           pass.stats.unknown_label, from_train ? ATT_LABELS_HELD_OUT : "");
+                           (int)pass.stats.unknown_label_line, 0, NULL, ATT_LABELS_HELD_OUT,
+                           pass.stats.unknown_label);
     return ATT_OK;
 }
 

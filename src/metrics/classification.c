@@ -173,7 +173,10 @@ double att_label_predictions_fit_temperature(const att_label_predictions *predic
 {
     enum { HALVINGS = 40 };
     double low = att_log(1.0 / 20), high = att_log(20.0); /* of the sharpness */
-    if (predictions->count == 0 || predictions->labels < 2)
+    int64_t known = 0;
+    for (int64_t i = 0; i < predictions->count; i++)
+        known += is_label(predictions, i);
+    if (known == 0 || predictions->labels < 2)
         return 1;
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;

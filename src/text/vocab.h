@@ -59,7 +59,7 @@ bool att_vocab_prepends_bos(const att_vocab *vocab);
 att_status att_vocab_clone(att_vocab **out, const att_vocab *vocab, att_error *err);
 
 /* Adds the tokens of `more` that a complete vocabulary lacks, after its own; *added is their
- * number. Neither has subwords. */
+ * number. Tags stay the last: the old ones, then the new ones. Neither has subwords. */
 att_status att_vocab_extend(att_vocab *vocab, const att_vocab *more, int64_t *added,
                             att_error *err);
 

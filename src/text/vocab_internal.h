@@ -47,6 +47,9 @@ att_status att_vocab_append_entry(att_vocab *vocab, const char *text, size_t len
                                   att_error *err);
 att_status att_vocab_add_tag(att_vocab *vocab, const char *tag, size_t length, att_error *err);
 
+/* Moves the tags behind the other entries; both keep their order. */
+att_status att_vocab_move_tags_last(att_vocab *vocab);
+
 /* The text by which an entry is found: a tag without its brackets. */
 const char *att_vocab_entry_key(const att_vocab_entry *entry, size_t *length);
 

@@ -377,10 +377,12 @@ att_status att_vocab_extend(att_vocab *vocab, const att_vocab *more, int64_t *ad
     *added = 0;
     for (size_t i = 0; i < more->count; i++) {
         const att_vocab_entry *token = &more->entries[i];
-        if (att_vocab_find_entry(vocab, token->text, token->length) >= 0)
+        size_t length;
+        const char *key = att_vocab_entry_key(token, &length);
+        if ((token->is_tag ? att_vocab_find_tag : att_vocab_find_entry)(vocab, key, length) >= 0)
             continue;
-        ATT_TRY(att_vocab_add_entry(vocab, token->text, token->length, err));
+        ATT_TRY((token->is_tag ? att_vocab_add_tag : att_vocab_add_entry)(vocab, key, length, err));
         ++*added;
     }
-    return ATT_OK;
+    return att_vocab_move_tags_last(vocab) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }

@@ -117,3 +117,22 @@ att_status att_vocab_add_tag(att_vocab *vocab, const char *tag, size_t length, a
     att_string_free(&text);
     return status;
 }
+
+att_status att_vocab_move_tags_last(att_vocab *vocab)
+{
+    size_t count = vocab->count, tags = 0, kept = 0;
+    if (!vocab->has_tags)
+        return ATT_OK;
+    att_vocab_entry *moved = att_alloc(count, sizeof *moved);
+    if (!moved)
+        return ATT_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        if (vocab->entries[i].is_tag)
+            moved[tags++] = vocab->entries[i];
+        else
+            vocab->entries[kept++] = vocab->entries[i];
+    }
+    memcpy(vocab->entries + kept, moved, tags * sizeof *moved);
+    att_free(moved);
+    return att_vocab_index_entries(vocab);
+}

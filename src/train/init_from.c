@@ -72,10 +72,6 @@ static att_status check_extendable(const att_settings *settings, const att_vocab
 {
     if (settings->init_vocab != ATT_INIT_VOCAB_EXTEND || !vocab)
         return ATT_OK;
-    if (att_vocab_has_tags(vocab))
-        return att_fail(err, ATT_BAD_INPUT, settings->init_from,
-                        "has tags beside the text: init-vocab extend is for vocabularies without "
-                        "tags, expected keep");
     if (settings->joint && settings->source_tokens != settings->target_tokens)
         return att_fail(err, ATT_BAD_INPUT, settings->init_from,
                         "shares tokens of different kinds (joint): init-vocab extend is for sides "
@@ -111,33 +107,57 @@ static att_status refuse_shape(const att_param *to, const att_param *from, const
                     att_shape_to_string(found, from->rank, from->shape));
 }
 
-/* Copies a tensor into the first rows and columns of one that is as large or larger: the ids of new
- * tokens follow those of the model, so a larger vocabulary has the old rows or columns first. */
+/* Where the rows of a vocabulary go that grows: new tokens follow the old ones, but tags are the
+ * last, so that those of the old vocabulary move. */
+typedef struct row_shift {
+    int64_t from; /* the first row that moves, */
+    int64_t by;   /* and by how many rows */
+} row_shift;
+
+/* Copies a tensor into one that is as large or larger, where a dimension that grew is that of the
+ * vocabulary. */
 static void copy_block(float *to, const int64_t *to_shape, const float *from,
-                       const int64_t *from_shape, int rank)
+                       const int64_t *from_shape, int rank, row_shift shift)
 {
-    int64_t to_stride = 1, from_stride = 1;
-    if (rank == 1) {
-        memcpy(to, from, (size_t)from_shape[0] * sizeof *to);
-        return;
-    }
+    int64_t to_stride = 1, from_stride = 1, rows = from_shape[0];
+    int64_t still = to_shape[0] > rows ? att_min_i64(shift.from, rows) : rows;
     for (int i = 1; i < rank; i++) {
         to_stride *= to_shape[i];
         from_stride *= from_shape[i];
     }
-    for (int64_t row = 0; row < from_shape[0]; row++)
-        copy_block(to + row * to_stride, to_shape + 1, from + row * from_stride, from_shape + 1,
-                   rank - 1);
+    for (int64_t row = 0; row < rows; row++) {
+        float *into = to + (row < still ? row : row + shift.by) * to_stride;
+        if (rank == 1)
+            *into = from[row];
+        else
+            copy_block(into, to_shape + 1, from + row * from_stride, from_shape + 1, rank - 1,
+                       shift);
+    }
 }
 
-static att_status copy_param(att_params *to, int index, const att_params *from, bool extended,
+static row_shift shift_of(const att_vocab *old, const att_vocab *new)
+{
+    int64_t before = att_vocab_size(old) - att_vocab_tag_count(old);
+    return (row_shift){ before, att_vocab_size(new) - att_vocab_tag_count(new) - before };
+}
+
+/* Only the vocabulary of the source has tags; with `joint`, every table is of that one. */
+static row_shift shift_for(const att_param *param, const att_model *to, const att_model *from)
+{
+    bool source = to->settings->joint || strncmp(param->name, "source.", strlen("source.")) == 0;
+    if (!source || !from->source_vocab || !att_vocab_has_tags(from->source_vocab))
+        return (row_shift){ INT64_MAX, 0 };
+    return shift_of(from->source_vocab, to->source_vocab);
+}
+
+static att_status copy_param(att_model *to, int index, const att_model *from, bool extended,
                              const char *name, att_error *err)
 {
-    const att_param *param = &to->items[index];
-    int found = att_params_find(from, param->name);
+    const att_param *param = &to->params.items[index];
+    int found = att_params_find(&from->params, param->name);
     if (found < 0)
         return att_fail(err, ATT_BAD_INPUT, name, "has no tensor '%s'", param->name);
-    const att_param *old = &from->items[found];
+    const att_param *old = &from->params.items[found];
     bool same = param->rank == old->rank, larger = same;
     for (int i = 0; i < param->rank && same; i++)
         same = param->shape[i] == old->shape[i];
@@ -145,8 +165,10 @@ static att_status copy_param(att_params *to, int index, const att_params *from, 
         larger = param->shape[i] >= old->shape[i];
     if (!same && !(extended && larger))
         return refuse_shape(param, old, name, err);
-    att_tensor into = att_param_view(to, index), values = att_param_view(from, found);
-    copy_block(into.data, param->shape, values.data, old->shape, param->rank);
+    att_tensor into = att_param_view(&to->params, index);
+    att_tensor values = att_param_view(&from->params, found);
+    copy_block(into.data, param->shape, values.data, old->shape, param->rank,
+               shift_for(param, to, from));
     return ATT_OK;
 }
 
@@ -156,7 +178,7 @@ att_status att_init_from_values(att_training *training, const att_model *model, 
     bool extended = settings->init_vocab == ATT_INIT_VOCAB_EXTEND;
     att_params *params = &training->model->params;
     for (int i = 0; i < params->count; i++)
-        ATT_TRY(copy_param(params, i, &model->params, extended, settings->init_from, err));
+        ATT_TRY(copy_param(training->model, i, model, extended, settings->init_from, err));
     att_params_mark_changed(params);
     att_output_length *length = &training->model->output_length;
     length->ratio = fmax(length->ratio, model->output_length.ratio);

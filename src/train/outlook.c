@@ -42,6 +42,7 @@ static att_status report_gain(att_string *out, const att_validation *before,
 att_status att_training_outlook(att_string *out, const att_training *training, att_error *err)
 {
     const att_training_state *state = &training->state;
+    att_best_metric by = (att_best_metric)training->settings->best_metric;
     const att_validation *before = best_until(training, 2.0 * (double)state->step / 3);
     const att_validation *best = best_until(training, (double)state->step);
     att_status status;
@@ -52,7 +53,11 @@ att_status att_training_outlook(att_string *out, const att_training *training, a
                                    "no gain since step %" PRId64 " of %" PRId64
                                    ": more time alone would likely bring nothing\n",
                                    before->step, state->step);
+    else if (isnan(best->loss) &&
+             att_validation_metric(before, by) == att_validation_metric(best, by))
+        status = att_string_puts(out, "no label of the validation data is known: what more time "
+                                      "would bring cannot be said\n");
     else
-        status = report_gain(out, before, best, (att_best_metric)training->settings->best_metric);
+        status = report_gain(out, before, best, by);
     return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }

@@ -112,6 +112,8 @@ double att_schedule_learning_rate(const att_settings *settings, const att_traini
 
 void att_plateau_update(att_plateau *plateau, const att_settings *settings, double loss)
 {
+    if (isnan(loss)) /* no label of the validation data is known */
+        return;
     if (plateau->validations++ == 0 || loss < plateau->best) {
         plateau->best = loss;
         plateau->bad_validations = 0;

@@ -12,6 +12,7 @@
 #include "base/progress.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +186,7 @@ static int by_rank(const void *left, const void *right)
         return a->round > b->round ? -1 : 1;
     if (x != y)
         return x < y ? -1 : 1;
-    if (a->best.loss != b->best.loss)
+    if (a->best.loss != b->best.loss && !isnan(a->best.loss)) /* both are or none is */
         return a->best.loss < b->best.loss ? -1 : 1;
     return (a->number > b->number) - (a->number < b->number);
 }

@@ -47,14 +47,15 @@ double att_validation_metric(const att_validation *validation, att_best_metric b
     case ATT_BEST_METRIC_LOSS:
         break;
     }
-    return validation->loss;
+    return isnan(validation->loss) ? INFINITY : validation->loss;
 }
 
-/* Equal metrics are common near the end of a simple task; the loss decides then. */
+/* Equal metrics are common near the end of a simple task; the loss decides then. Where no label of
+ * the validation data is known, nothing decides: the newer one has been trained for longer. */
 bool att_validation_is_better(const att_validation *a, const att_validation *b, att_best_metric by)
 {
     double one = att_validation_metric(a, by), other = att_validation_metric(b, by);
-    return one < other || (one == other && a->loss < b->loss);
+    return one < other || (one == other && (a->loss < b->loss || isnan(a->loss)));
 }
 
 att_status att_training_state_add_validation(att_training_state *state,
@@ -136,7 +137,7 @@ static const field validation_fields[] = {
     FIELD(NUMBER, "learning_rate", att_validation, learning_rate),
     FIELD(NUMBER, "train_loss", att_validation, train_loss),
     FIELD(NUMBER, "train_accuracy", att_validation, train_accuracy),
-    FIELD(NUMBER, "loss", att_validation, loss),
+    FIELD(OPTIONAL, "loss", att_validation, loss),
     FIELD(NUMBER, "accuracy", att_validation, accuracy),
     FIELD(NUMBER, "exact_match", att_validation, exact_match),
     FIELD(NUMBER, "token_error_rate", att_validation, token_error_rate),

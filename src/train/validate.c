@@ -64,8 +64,6 @@ static att_status eval_tokens(att_training *training, att_validation *out,
     ATT_TRY(att_corpus_eval(&metrics, training->model, &training->data.valid, options, err));
     double steps = (double)metrics.steps, trained = (double)state->interval_tokens;
     double scored = steps - (double)metrics.unscored_steps;
-    if (metrics.steps > 0 && scored == 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the validation data have no known label");
     *out = (att_validation){
         .step = state->step,
         .epoch = att_training_state_epoch(state),
@@ -73,7 +71,7 @@ static att_status eval_tokens(att_training *training, att_validation *out,
                                                     &state->plateau, state->step),
         .train_loss = trained > 0 ? state->interval_loss / trained : 0,
         .train_accuracy = trained > 0 ? (double)state->interval_correct / trained : 0,
-        .loss = metrics.loss / scored,
+        .loss = scored > 0 ? metrics.loss / scored : NAN,
         .accuracy = (double)metrics.correct_steps / steps,
         .exact_match = lm ? 0 : att_token_metrics_exact_match(&metrics),
         .token_error_rate = lm ? 0 : att_token_metrics_token_error_rate(&metrics),

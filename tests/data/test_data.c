@@ -282,6 +282,35 @@ static void the_report_has_lengths_vocabularies_and_skipped_lines(void **state)
     att_data_free(&data);
 }
 
+/* Sources are compared as the tokenizer reads them: composed, and lowercased by the setting. */
+static void sources_that_differ_in_case_alone_are_the_same_with_lowercase(void **state)
+{
+    (void)state;
+    put("t", "Go on\tx\nstop\ty\n\xC3\xA9\tz\n");
+    put("v", "GO on\tx\nSTOP it\tz\ne\xCC\x81\tz\n");
+    for (int lower = 0; lower < 2; lower++) {
+        att_data data =
+            load(GIVEN("pairs", "train", "t", "valid", "v", "lowercase", lower ? "yes" : "no"));
+        assert_int_equal(data.overlapping_sources, 1 + lower);
+        att_data_free(&data);
+    }
+}
+
+static void line_ends_of_a_file_that_is_split_are_noted_once(void **state)
+{
+    (void)state;
+    put("t", "ab\tx\r\nba\ty\r\naa\tz\r\nbb\tz\r\n");
+    att_data data = load(GIVEN("pairs", "train", "t", "valid-fraction", "0.5"));
+    att_string report = { 0 };
+    assert_true(data.held_out > 0);
+    assert_int_equal(att_data_report(&report, &data), ATT_OK);
+    const char *first = strstr(report.data, "CRLF");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "CRLF"));
+    att_string_free(&report);
+    att_data_free(&data);
+}
+
 static void without_warnings_the_report_has_four_lines(void **state)
 {
     (void)state;
@@ -350,6 +379,8 @@ int main(void)
         IN_FOLDER(small_data_hold_out_one_source),
         IN_FOLDER(valid_fraction_0_trains_on_everything),
         IN_FOLDER(the_report_has_lengths_vocabularies_and_skipped_lines),
+        IN_FOLDER(sources_that_differ_in_case_alone_are_the_same_with_lowercase),
+        IN_FOLDER(line_ends_of_a_file_that_is_split_are_noted_once),
         IN_FOLDER(without_warnings_the_report_has_four_lines),
         IN_FOLDER(the_report_of_a_classifier_says_what_was_held_out),
         IN_FOLDER(every_allocation_may_fail),

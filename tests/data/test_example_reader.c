@@ -79,6 +79,7 @@ static void lines_with_one_tab_are_read_as_ever(void **state)
     PAIRS("a\n", "1: expected source<TAB>target, found no tab");
     PAIRS("a\tb\tc d\n", TOO_MANY);
     PAIRS("dog\tHund\tchien\n", TOO_MANY);
+    PAIRS("dog\tHund\t12\ncat\tKatze\t0.5\n", TOO_MANY);
     PAIRS("a, b\n",
           "1: expected source<TAB>target, found no tab; format csv with columns A,B reads "
           "CSV");
@@ -141,6 +142,23 @@ static void csv_columns_are_found_by_name_or_number(void **state)
     assert_examples(ATT_EXAMPLES_PAIRS, ATT_DATA_CSV, NULL, "", "");
 }
 
+static void columns_with_a_header_may_be_separated_by_tabs_or_semicolons(void **state)
+{
+    (void)state;
+    PAIRS("Source\tTARGET\na\tb, c\n\"x\ty\n", "a>b, c@2; \"x>y@3; ");
+    PAIRS("source;target\na;b, c\n\"x;y\";z\n", "a>b, c@2; x;y>z@3; ");
+    PAIRS("lemma\tform\ttags\ngo\twent\tV;PST\n", "go>went|V;PST@2; ");
+    PAIRS("source;target\n\"a\"x;b\n",
+          "2: expected a semicolon or the end of the line after a closing quote");
+    SENTENCES("id\tsentence\tlabel\n1\ta b\tpos\n", "a b>pos@2; ");
+    SENTENCES("label\tsentence\n1\ta b\tc\n", "2: expected 2 columns as in the header, found 3");
+    TAGGED("words\ttags\na\tX\n", "words a>tags X@1; "); /* a CoNLL file */
+    assert_examples(ATT_EXAMPLES_SENTENCES, ATT_DATA_AUTO, "review,stars",
+                    "stars\ttitle\treview\n5\tx\tgood\n", "good>5@2; ");
+    assert_examples(ATT_EXAMPLES_SENTENCES, ATT_DATA_TSV, "2,1", "label\ttext\n5\ta\n",
+                    "text>label@1; a>5@2; "); /* as given: lines without a header */
+}
+
 static void bad_csv_is_named_by_line(void **state)
 {
     (void)state;
@@ -190,8 +208,14 @@ static void the_format_is_described(void **state)
     } cases[] = {
         { "a\tb\n", "" },
         { "a\tb\tV\n", "SIGMORPHON: source in column 1, target in column 2, tags in column 3" },
+        { "a\tb\tV;3\nc\td\t3\ne\tf\tV\n",
+          "SIGMORPHON: source in column 1, target in column 2, tags in column 3" },
         { "IN: a OUT: b\n", "lines of IN: … OUT: …" },
         { "src,tgt\n", "CSV: source in column 1, 'src'; target in column 2, 'tgt'" },
+        { "src\ttgt\n",
+          "tab-separated with a header: source in column 1, 'src'; target in column 2, 'tgt'" },
+        { "src;tgt\n",
+          "CSV with semicolons: source in column 1, 'src'; target in column 2, 'tgt'" },
         { "{\"src\":1,\"tgt\":2}", "JSON lines: source in \"src\", target in \"tgt\"" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -258,6 +282,7 @@ int main(void)
         cmocka_unit_test(columns_of_tab_separated_lines_are_chosen_by_number),
         cmocka_unit_test(lines_of_in_and_out_are_split),
         cmocka_unit_test(csv_columns_are_found_by_name_or_number),
+        cmocka_unit_test(columns_with_a_header_may_be_separated_by_tabs_or_semicolons),
         cmocka_unit_test(bad_csv_is_named_by_line),
         cmocka_unit_test(json_lines_are_objects),
         cmocka_unit_test(the_format_is_described),

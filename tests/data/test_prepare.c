@@ -501,8 +501,6 @@ static void data_that_cannot_be_prepared_are_refused(void **state)
     } rows[] = {
         { "classify", "a\tx\nb\tx\n", "a\tx\n", NULL, NULL,
           "has only one label, 'x'; expected at least two" },
-        { "classify", "a\tx\nb\ty\n", "a\tz\n", NULL, NULL,
-          "expected labels of the training data, found only others: 'z'" },
         { "classify", "a\tx\nb\ty\n", "a\tx\n", "char-features", "cnn",
           "char-features needs the characters of the words, which a token file lacks: train from "
           "the text" },

@@ -1,10 +1,12 @@
 /* att_model_tag(): labels in the order of the lines and tokens, the same alone, in a batch and with
  * any number of threads, from one model or an ensemble. */
+#include "base/string.h"
 #include "failing_memory.h"
 #include "json_help.h"
 #include "model/tagger_help.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Two models trained on the same sentences, for all tests: one with a CRF, one without. */
 static scene trained, other;
@@ -182,6 +184,115 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     assert_true(every_arena_allocation_fails(tag_some, scenes, 10000) > 20);
 }
 
+/* ---- CoNLL files */
+
+static const char conll_path[] = "test_tag.conll.tmp";
+
+static att_status tag_conll(att_string *out, const char *text, int64_t column,
+                            const att_tag_options *options, att_error *err)
+{
+    FILE *file = fopen(conll_path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    assert_int_equal(fclose(file), 0);
+    att_status status = att_model_tag_conll(out, trained.model, conll_path, column, options, err);
+    assert_int_equal(remove(conll_path), 0);
+    return status;
+}
+
+static void a_conll_file_gets_a_column_of_labels_and_keeps_its_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t column;
+        const char *text, *wanted;
+    } rows[] = {
+        { 0, "a\na\nb\n\nb\n", "a B-x\na I-x\nb O\n\nb O\n" },
+        { 1, "# one\na X 1\r\na X 2\r\n\r\n\r\nb X 3",
+          "# one\na X 1 B-x\na X 2 I-x\n\n\nb X 3 O\n" },
+        { 2, "-DOCSTART-\n1\ta\n2\ta\n\n# b\n", "-DOCSTART-\n1\ta\tB-x\n2\ta\tI-x\n\n# b\n" },
+        { 2, "# t = x\n1-2\tz\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n",
+          "# t = x\n1-2\tz\t_\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\t_\t_\t_\t_\t_\t_\t_\t_\tB-x\n" },
+        { 1, "\n# only\n", "\n# only\n" },
+        { 1, "", "" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_string out = { 0 };
+        att_error err = { 0 };
+        if (tag_conll(&out, rows[i].text, rows[i].column, NULL, &err) != ATT_OK)
+            fail_msg("%s", err.message);
+        assert_string_equal(out.data ? out.data : "", rows[i].wanted);
+        att_string_free(&out);
+    }
+}
+
+static void many_sentences_of_a_conll_file_are_tagged_in_order(void **state)
+{
+    (void)state;
+    att_string text = { 0 }, wanted = { 0 }, out = { 0 };
+    for (int i = 0; i < 2500; i++) {
+        assert_int_equal(att_string_puts(&text, i % 3 ? "b\n\n" : "a\na\n\n"), ATT_OK);
+        assert_int_equal(att_string_puts(&wanted, i % 3 ? "b O\n\n" : "a B-x\na I-x\n\n"), ATT_OK);
+    }
+    assert_int_equal(tag_conll(&out, text.data, 1, NULL, NULL), ATT_OK);
+    assert_string_equal(out.data, wanted.data);
+    att_string_free(&text);
+    att_string_free(&wanted);
+    att_string_free(&out);
+}
+
+static void what_a_conll_file_lacks_is_named_by_its_line(void **state)
+{
+    (void)state;
+    const att_tag_options narrow = { .size = sizeof narrow, .max_input_length = 2 };
+    const att_tag_options cut = { .size = sizeof cut, .input_overflow = ATT_OVERFLOW_TRUNCATE };
+    const struct {
+        int64_t column;
+        const char *text;
+        const att_tag_options *options;
+        int line;
+        const char *message;
+    } rows[] = {
+        { 1, "a X\n\nb\n", NULL, 3, "expected 2 columns as in line 1, found 1" },
+        { 3, "a X\n", NULL, 1, "expected at least 3 columns, found 2" },
+        { 1, "\tX\n", NULL, 1, "expected text in column 1, found none" },
+        { 1, "a\n\na\nb\na\n", &narrow, 3, "expected at most 2 tokens, found 3" },
+        { 1, "a\n", &cut, 0, "input-overflow truncate leaves tokens without a label" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_string out = { 0 };
+        att_error err = { 0 };
+        assert_int_equal(tag_conll(&out, rows[i].text, rows[i].column, rows[i].options, &err),
+                         ATT_BAD_INPUT);
+        assert_int_equal(err.line, rows[i].line);
+        if (!strstr(err.message, rows[i].message))
+            fail_msg("%s", err.message);
+        if (err.line > 0)
+            assert_string_equal(err.place, conll_path);
+        att_string_free(&out);
+    }
+}
+
+static att_status tag_conll_once(void *context)
+{
+    att_string out = { 0 };
+    (void)context;
+    att_status status = att_model_tag_conll(&out, trained.model, conll_path, 1, NULL, NULL);
+    att_string_free(&out);
+    return status;
+}
+
+static void every_allocation_for_a_conll_file_may_fail(void **state)
+{
+    (void)state;
+    FILE *file = fopen(conll_path, "wb");
+    assert_non_null(file);
+    assert_true(fputs("a X\nb X\n\nb X\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    every_allocation_fails(tag_conll_once, NULL, 1000);
+    assert_int_equal(remove(conll_path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +303,10 @@ int main(void)
         cmocka_unit_test(an_ensemble_has_the_mean_of_the_probabilities_and_its_most_probable_label),
         cmocka_unit_test(a_line_that_is_too_long_is_refused_or_truncated),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(a_conll_file_gets_a_column_of_labels_and_keeps_its_lines),
+        cmocka_unit_test(many_sentences_of_a_conll_file_are_tagged_in_order),
+        cmocka_unit_test(what_a_conll_file_lacks_is_named_by_its_line),
+        cmocka_unit_test(every_allocation_for_a_conll_file_may_fail),
     };
     return cmocka_run_group_tests(tests, train, release);
 }

@@ -49,6 +49,31 @@ static void check_sentences(const struct att_text_file *file, att_tag_columns co
     att_conll_free(&in);
 }
 
+/* The reader without labels: a second walk over the lines meets each token of each sentence. */
+static void check_token_lines(const struct att_text_file *file, int64_t token)
+{
+    att_conll_reader in;
+    att_error err = { 0 };
+    bool found = true;
+    att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
+    att_line_view line = { 0 };
+    att_status status = att_conll_start_unlabeled(&in, file, token, &err);
+    while (status == ATT_OK && found) {
+        status = att_conll_next(&in, &found, &err);
+        if (status != ATT_OK || !found)
+            break;
+        for (int64_t done = 0; done < in.count;) {
+            PROMISE(att_line_reader_next(&lines, &line));
+            done += att_conll_line_kind(&in, &line, done) == ATT_CONLL_TOKEN;
+            PROMISE(done != 1 || line.number >= in.first_line);
+        }
+        PROMISE(count_words(in.tokens.data) == in.count && in.labels.length == 0);
+    }
+    if (status != ATT_OK)
+        check_refusal(status, &err);
+    att_conll_free(&in);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -82,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_refusal(status, &err);
     att_corpus_free(&corpus);
     check_sentences(&text.tsv, columns);
+    check_token_lines(&text.tsv, token);
     att_vocab_free(source);
     att_vocab_free(target);
     att_pair_text_free(&text);

@@ -126,6 +126,8 @@ static void without_data_the_temperature_is_one(void **state)
                     &(att_label_predictions){ 0, 3, scores, truth }) == 1);
     assert_true(att_label_predictions_fit_temperature(
                     &(att_label_predictions){ 3, 1, scores, (int32_t[]){ 0, 0, 0 } }) == 1);
+    assert_true(att_label_predictions_fit_temperature(&(att_label_predictions){
+                    3, 3, scores, (int32_t[]){ -1, -1, -1 } }) == 1); /* unknown labels */
 }
 
 static void an_impossible_label_has_infinite_loss_and_affects_no_other(void **state)

@@ -346,6 +346,9 @@ static void an_old_name_is_refused_with_the_new_one(void **state)
     assert_refused(
         "tokens", "subword",
         "tokens expects char, word, bpe, byte or codepoint, not 'subword'; did you mean bpe?");
+    assert_refused("format", "json",
+                   "format expects auto, tsv, conll, sigmorphon, scan, csv or jsonl, not 'json'; "
+                   "did you mean jsonl?");
     static const char *const old_keys[] = { "width", "embed",   "feed",   "family",     "tie",
                                             "clip",  "chunk",   "cell",   "least-rate", "batch",
                                             "lower", "best-by", "average" };

@@ -210,6 +210,58 @@ static void labels_tags_and_texts_are_extended(void **state)
                                               { NULL, NULL } });
 }
 
+/* The row of each token and tag of the old model is in the row that the new one has for it. */
+static void assert_rows_moved(const att_model *old, const att_model *new, const char *name)
+{
+    int a = att_params_find(&old->params, name), b = att_params_find(&new->params, name);
+    assert_true(a >= 0 && b >= 0);
+    att_tensor from = att_param_view(&old->params, a), to = att_param_view(&new->params, b);
+    int64_t columns = from.shape[1];
+    int32_t found = 0;
+    for (int32_t i = 0; i < att_vocab_size(old->source_vocab); i++)
+        for (int32_t k = 0; k < att_vocab_size(new->source_vocab); k++) {
+            if (strcmp(att_vocab_token(old->source_vocab, i),
+                       att_vocab_token(new->source_vocab, k)) != 0)
+                continue;
+            found++;
+            assert_memory_equal((float *)from.data + i * columns, (float *)to.data + k * columns,
+                                (size_t)columns * sizeof(float));
+        }
+    assert_int_equal(found, att_vocab_size(old->source_vocab));
+}
+
+static void tags_beside_the_text_stay_behind_new_characters(void **state)
+{
+    (void)state;
+    static const char *const joint[] = { "no", "yes" };
+    for (int i = 0; i < 2; i++) {
+        char folder[64];
+        folder_new(folder);
+        small_write(folder, "first", "ab\tba\tV;P\nbc\tcb\tV\nca\tac\tP\n");
+        small_write(folder, "second", "ad\tda\tV;Q\nbc\tcb\tV\nce\tec\tP\n");
+        att_settings *settings = make(folder, "pairs", "first", "old.safetensors", NULL);
+        small_set(settings, "architecture", i == 0 ? "rnn" : "transformer");
+        small_set(settings, "joint", joint[i]);
+        small_set(settings, "hidden-size", "8");
+        if (i == 1)
+            small_set(settings, "tie-embeddings", "all");
+        train(settings);
+        settings = make(folder, "pairs", "second", "new.safetensors", "old.safetensors");
+        small_set(settings, "init-vocab", "extend");
+        att_training *training = open_run(settings);
+        att_model *old = load(folder, "old.safetensors"), *new;
+        assert_int_equal(att_training_model(&new, training, NULL), ATT_OK);
+        assert_int_equal(att_vocab_size(new->source_vocab), att_vocab_size(old->source_vocab) + 3);
+        assert_int_equal(att_vocab_tag_count(new->source_vocab), 3);
+        assert_rows_moved(old, new, i == 0 ? "source.embed" : "target.embed");
+        att_model_free(old);
+        att_model_free(new);
+        att_training_free(training);
+        train(settings);
+        folder_remove(folder);
+    }
+}
+
 static void captions_are_extended(void **state)
 {
     (void)state;
@@ -327,6 +379,8 @@ static void what_does_not_fit_is_refused_by_name(void **state)
     small_write(folder, "pairs", pairs);
     small_write(folder, "labels", "a b\tx\nb c\ty\nc\tx\nd\ty\n");
     small_write(folder, "labels2", "a b\tx\nb c\tz\n");
+    small_write(folder, "foreign", "xyxyx\tab\nyxxyy\tba\n");
+    small_write(folder, "foreign words", "u v\tx\na w\ty\n");
     att_settings *settings = make(folder, "pairs", "pairs", "old.safetensors", NULL);
     small_set(settings, "hidden-size", "8");
     train(settings);
@@ -351,6 +405,27 @@ static void what_does_not_fit_is_refused_by_name(void **state)
                    &(refusal){ "classify", "labels2", NULL, NULL,
                                "the label 'z' is not one of the model in init-from; init-vocab "
                                "extend adds it" });
+    expect_refusal(folder, "old.safetensors",
+                   &(refusal){ "pairs", "foreign", NULL, NULL,
+                               "10 of 10 source tokens are not in the vocabulary of the model in "
+                               "init-from; init-vocab extend adds them" });
+    settings = make(folder, "pairs", "pairs", "copy.safetensors", NULL);
+    small_set(settings, "hidden-size", "8");
+    small_set(settings, "copy", "yes"); /* what is unknown is in no target, either */
+    train(settings);
+    expect_refusal(folder, "copy.safetensors",
+                   &(refusal){ "pairs", "foreign", NULL, NULL,
+                               "10 of 10 source tokens are not in the vocabulary" });
+    expect_refusal(folder, "labels.safetensors",
+                   &(refusal){ "classify", "foreign words", NULL, NULL,
+                               "3 of 4 source tokens are not in the vocabulary" });
+    settings = make(folder, "lm", "pairs", "lm.safetensors", NULL);
+    small_set(settings, "hidden-size", "8");
+    train(settings);
+    expect_refusal(folder, "lm.safetensors",
+                   &(refusal){ "lm", "foreign", NULL, NULL,
+                               "tokens are not in the vocabulary of the model in init-from; "
+                               "init-vocab extend adds them" });
     expect_refusal(folder, "none.safetensors",
                    &(refusal){ "pairs", "pairs", NULL, NULL, "cannot open" });
     folder_remove(folder);
@@ -402,6 +477,7 @@ int main(void)
         cmocka_unit_test(before_the_first_step_outputs_are_those_of_the_model),
         cmocka_unit_test(the_report_says_what_is_unknown_or_new),
         cmocka_unit_test(labels_tags_and_texts_are_extended),
+        cmocka_unit_test(tags_beside_the_text_stay_behind_new_characters),
         cmocka_unit_test(captions_are_extended),
         cmocka_unit_test(a_resumed_run_ends_in_the_same_bytes),
         cmocka_unit_test(what_does_not_fit_is_refused_by_name),

@@ -113,7 +113,7 @@ static void plateau_reduces_after_its_patience_down_to_the_minimum(void **state)
         double loss, rate;
     } course[] = { { 5, 1 },     { 4, 1 },   { 4, 1 },   { 4.5, 0.5 }, { 3, 0.5 },
                    { 3.5, 0.5 }, { 2, 0.5 }, { 2, 0.5 }, { 2, 0.25 },  { 2, 0.25 },
-                   { 2, 0.2 },   { 2, 0.2 }, { 2, 0.2 } };
+                   { 2, 0.2 },   { 2, 0.2 }, { 2, 0.2 }, { NAN, 0.2 } };
     for (size_t i = 0; i < sizeof course / sizeof *course; i++) {
         att_plateau_update(&plateau, settings, course[i].loss);
         check(att_schedule_learning_rate(settings, &plan, &plateau, 10), course[i].rate);

@@ -71,6 +71,25 @@ static void among_equal_scores_only_a_smaller_loss_is_better(void **state)
     att_training_state_free(&run);
 }
 
+/* No label of the validation data is known: nothing speaks for an older model. */
+static void without_a_loss_the_newest_of_equal_scores_is_the_best(void **state)
+{
+    (void)state;
+    static const att_best_metric metrics[] = { ATT_BEST_METRIC_LINES, ATT_BEST_METRIC_LOSS };
+    for (size_t i = 0; i < 2; i++) {
+        att_training_state run = { 0 };
+        att_string json = { 0 };
+        for (int k = 1; k <= 3; k++) {
+            assert_true(add(&run, validation(1, 0, NAN), metrics[i]));
+            assert_int_equal(run.best_validation, k);
+        }
+        assert_int_equal(att_training_state_to_json(&json, &run, NULL), ATT_OK);
+        assert_null(strstr(json.data, "\"loss\""));
+        att_string_free(&json);
+        att_training_state_free(&run);
+    }
+}
+
 static void a_validation_resets_the_training_loss(void **state)
 {
     (void)state;
@@ -232,6 +251,7 @@ int main(void)
         cmocka_unit_test(the_best_validation_depends_on_the_metric),
         cmocka_unit_test(the_highest_bleu_is_the_best_and_a_missing_one_the_worst),
         cmocka_unit_test(among_equal_scores_only_a_smaller_loss_is_better),
+        cmocka_unit_test(without_a_loss_the_newest_of_equal_scores_is_the_best),
         cmocka_unit_test(a_validation_resets_the_training_loss),
         cmocka_unit_test(json_keeps_every_bit),
         cmocka_unit_test(invalid_json_is_refused_with_the_reason),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const char *const input_overflow_choices[] = { "refuse", "truncate", NULL };
+static const char *const format_choices[] = { "lines", "conll", NULL }; /* run_format */
 
 const char run_details[] =
     "Generates output with MODEL. What is read and written depends on the type of the model.\n"
@@ -19,7 +20,9 @@ const char run_details[] =
     "probabilities.\n"
     "\n"
     "A tagger reads lines of tokens separated by white space and writes a label for each token, "
-    "separated by spaces; --json adds their probabilities.\n"
+    "separated by spaces; --json adds their probabilities. With --format conll it reads a CoNLL "
+    "file, a token per line and a blank line after each sentence, and adds the labels as a "
+    "column.\n"
     "\n"
     "A language model completes --prompt and writes the text as it is generated: greedily, unless "
     "--sample or --beam is given. Ctrl-C stops it.\n"
@@ -65,6 +68,12 @@ const option run_options[] = {
     ROW("head", INTEGER, head, "N",
         "head whose attention weights are used (default: mean over all heads)", .min = 1,
         .max = 1000, .model_types = TYPES_GENERATE_LINES),
+    ROW("format", CHOICE, format, "KIND",
+        "what a tagger reads: lines of tokens (default), or conll, a CoNLL file",
+        .choices = format_choices, .model_types = TYPE_TAGGER),
+    ROW("column", INTEGER, column, "N",
+        "with --format conll: column of the tokens (default: as in training)", .min = 1, .max = 1e6,
+        .model_types = TYPE_TAGGER),
     ROW("image-encoder", STRING, image_encoder, "FILE",
         "image encoder for the image files after the model", .model_types = TYPE_CAPTION),
     ROW("recorded-data", FLAG, recorded_data, NULL,
@@ -121,6 +130,10 @@ static const char *conflict(const run_settings *set)
         return "--prefix and --prefixes exclude each other";
     if (set->image_encoder && set->input_count == 0)
         return "--image-encoder needs image files after the model";
+    if (set->column > 0 && set->format != RUN_FORMAT_CONLL)
+        return "--column is for --format conll";
+    if (set->format == RUN_FORMAT_CONLL && (set->json || set->score))
+        return "--format conll writes CoNLL: --json and --score are for lines";
     if (set->score && set->json)
         return "--score is for text output; --json includes the score";
     if (set->alignments && set->json)

@@ -57,6 +57,22 @@ static att_status read_more(reader *r, att_error *err)
     return status;
 }
 
+/* Says of a compressed file that it is one, instead of which of its bytes are not text. */
+static att_status refuse_compressed(const reader *r, att_error *err)
+{
+    static const struct {
+        const char *magic, *unpack;
+    } formats[] = { { "\x1F\x8B", "zcat" }, { "\x28\xB5\x2F\xFD", "zstdcat" } };
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        size_t length = strlen(formats[i].magic);
+        if (r->input.length >= length && memcmp(r->input.data, formats[i].magic, length) == 0)
+            return error_set(err, ATT_BAD_INPUT, r->name,
+                             "is compressed: unpack it, or use <(%s FILE) instead",
+                             formats[i].unpack);
+    }
+    return ATT_OK;
+}
+
 /* Splits the complete lines off the input (at the end of the file also the last one): *lines, their
  * *count and the bytes *used. Line ends become zero bytes. A line that contains a zero byte is not
  * text: the lines before it are returned with an error. */
@@ -123,6 +139,8 @@ static att_status for_each_batch(reader *r, lines_callback *process, void *conte
         const char **lines = NULL;
         size_t count = 0, used = 0;
         att_status status = read_more(r, err);
+        if (status == ATT_OK && r->before == 0)
+            status = refuse_compressed(r, err);
         if (status == ATT_OK)
             status = split_lines(r, &lines, &count, &used, err);
         if (status == ATT_OK || count > 0) {

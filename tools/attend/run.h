@@ -6,6 +6,8 @@
 
 #include "decoding.h"
 
+typedef enum run_format { RUN_FORMAT_LINES, RUN_FORMAT_CONLL } run_format;
+
 typedef struct run_settings {
     decoding_options decoding;
     bool json;
@@ -21,6 +23,8 @@ typedef struct run_settings {
     long max_input_length;
     int input_overflow; /* att_input_overflow */
     long batch_size;
+    int format;  /* run_format */
+    long column; /* of the tokens in a CoNLL file; 0: as in training */
     const char *prefix;
     const char *prefixes;      /* file with one prefix per line */
     const char *prompt;        /* "-": standard input */

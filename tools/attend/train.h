@@ -36,11 +36,12 @@ typedef struct train_progress {
 /* Reports one event of the run: a validation as a row of the table, a step on the live line. */
 void train_progress_event(train_progress *show, const att_training_progress *progress);
 
-/* Parts of the table, for other tables: the headers and the columns of the metrics, and a time as
- * "1:02:03" or "2:03". */
-enum { DURATION_SIZE = 32 };
+/* Parts of the table, for other tables: the headers and the columns of the metrics, the validation
+ * loss or a dash where there is none, and a time as "1:02:03" or "2:03". */
+enum { DURATION_SIZE = 32, LOSS_SIZE = 32 };
 const char *train_metric_headers(att_model_type type);
 void train_print_metrics(att_model_type type, const att_validation *row);
+const char *train_loss(char out[LOSS_SIZE], double loss);
 const char *train_duration(char out[DURATION_SIZE], double seconds);
 
 /* attend train --try (train_search.c). */

@@ -109,8 +109,10 @@ static void classifier_log(FILE *log, const att_validation *row)
 
 static void classifier_end(const att_validation *best)
 {
-    printf("accuracy %.2f %%, loss %.4f before calibration (epoch %lld)\n", 100 * best->accuracy,
-           best->loss, (long long)best->epoch);
+    char loss[LOSS_SIZE];
+    printf("accuracy %.2f %%, loss %s%s (epoch %lld)\n", 100 * best->accuracy,
+           train_loss(loss, best->loss), isnan(best->loss) ? "" : " before calibration",
+           (long long)best->epoch);
 }
 
 static void caption_end(const att_validation *best)
@@ -141,10 +143,12 @@ static void tagger_log(FILE *log, const att_validation *row)
 
 static void tagger_end(const att_validation *best)
 {
+    char loss[LOSS_SIZE];
     if (!isnan(best->f1))
         printf("F1 %.2f %%, ", 100 * best->f1);
-    printf("token accuracy %.2f %%, sentence accuracy %.2f %%, loss %.4f (epoch %lld)\n",
-           100 * best->accuracy, 100 * best->exact_match, best->loss, (long long)best->epoch);
+    printf("token accuracy %.2f %%, sentence accuracy %.2f %%, loss %s (epoch %lld)\n",
+           100 * best->accuracy, 100 * best->exact_match, train_loss(loss, best->loss),
+           (long long)best->epoch);
 }
 
 #define TOKENS    "tokens/s", "tokens_per_second"
@@ -225,6 +229,14 @@ void train_print_metrics(att_model_type type, const att_validation *row)
     metrics_of_type[type].columns(row);
 }
 
+const char *train_loss(char out[LOSS_SIZE], double loss)
+{
+    if (isnan(loss))
+        return "-";
+    snprintf(out, LOSS_SIZE, "%.4f", loss);
+    return out;
+}
+
 const char *train_duration(char out[DURATION_SIZE], double seconds)
 {
     long whole = isfinite(seconds) && seconds < 1e9 ? (long)ceil(seconds) : 0;
@@ -262,15 +274,15 @@ static void show_live(train_progress *show, const att_training_progress *at)
 static void show_validation(train_progress *show, const att_training_progress *at)
 {
     const att_validation *row = at->last;
-    char left[DURATION_SIZE];
+    char left[DURATION_SIZE], loss[LOSS_SIZE];
     clear_line(show);
     if (!show->header_printed)
         printf("%5s %7s %10s %10s%s%s %11s %7s\n", "epoch", "step", "train loss", "valid loss",
                metrics_of_type[show->model_type].column_headers, isnan(row->bleu) ? "" : "   BLEU",
                metrics_of_type[show->model_type].speed_unit, "left");
     show->header_printed = true;
-    printf("%5lld %7lld %10.4f %10.4f", (long long)row->epoch, (long long)row->step,
-           row->train_loss, row->loss);
+    printf("%5lld %7lld %10.4f %10s", (long long)row->epoch, (long long)row->step, row->train_loss,
+           train_loss(loss, row->loss));
     metrics_of_type[show->model_type].columns(row);
     printf(" %11.0f %7s%s\n", at->tokens_per_second, train_duration(left, at->seconds_left),
            at->improved ? "  best" : "");

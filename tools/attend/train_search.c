@@ -37,12 +37,12 @@ static bool on_event(void *context, const att_search_progress *progress)
 static void print_table(const att_search *search, att_model_type type)
 {
     const att_try *row;
-    char time[DURATION_SIZE];
+    char time[DURATION_SIZE], loss[LOSS_SIZE];
     printf("%7s %7s %10s%s  settings\n", "steps", "time", "valid loss", train_metric_headers(type));
     for (size_t i = 0; (row = att_search_get(search, i)); i++) {
         printf("%7" PRId64 " %7s", row->steps, train_duration(time, row->seconds));
         if (row->best) {
-            printf(" %10.4f", row->best->loss);
+            printf(" %10s", train_loss(loss, row->best->loss));
             train_print_metrics(type, row->best);
         } else {
             printf(" %s", row->steps > 0 ? "the loss was not finite" : "no time left");

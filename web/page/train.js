@@ -213,7 +213,7 @@ class Run {
     if (progress.tokensPerSecond >= 1) this.lastRate = Math.round(progress.tokensPerSecond).toLocaleString("en");
     rows.push(["tokens per second", this.lastRate ?? "…"]);
     if (last) {
-      rows.push(["validation loss", last.loss.toFixed(4)], ["token accuracy", `${(100 * last.accuracy).toFixed(2)} %`]);
+      rows.push(["validation loss", Number.isFinite(last.loss) ? last.loss.toFixed(4) : "–"], ["token accuracy", `${(100 * last.accuracy).toFixed(2)} %`]);
       if (Number.isFinite(last.exactMatch)) rows.push(["whole lines right", `${(100 * last.exactMatch).toFixed(2)} %`]);
     }
     this.numbers.replaceChildren(...rows.flatMap(([name, value]) => [element("dt", { textContent: name }), element("dd", { textContent: value })]));

@@ -21,6 +21,7 @@ enum {
     MEDIUM_PAIRS = 5000, /* from here on a second layer pays */
     LARGE_PAIRS = 50000, /* from here on wider layers with less dropout do */
     COPY_PAIRS = 5000,   /* more pairs teach copying without a pointer */
+    COPY_TOKENS = 1000,  /* of a line: longer ones would take minutes and say nothing new */
 };
 
 /* The least part of the target tokens that the source has too. */
@@ -43,6 +44,7 @@ static att_status choose_number(att_data *data, att_settings *settings, const ch
 /* ---- copying */
 
 typedef struct copy_profile {
+    int64_t read;                  /* pairs, with those that are not counted */
     int64_t pairs, tokens, copied; /* of the targets; those that their source has too */
     int64_t words;                 /* of the targets */
 } copy_profile;
@@ -57,6 +59,27 @@ static bool has_token(const att_string *line, att_tokenizer_kind kind, const cha
         if (other_length == length && memcmp(other, token, length) == 0)
             return true;
     return false;
+}
+
+/* Whether the line has as many tokens at most. */
+static bool has_at_most(const att_string *line, att_tokenizer_kind kind, int64_t limit)
+{
+    att_pretokenizer in = { .text = line->data, .length = line->length, .kind = kind };
+    const char *token;
+    size_t length;
+    int64_t count = 0;
+    while (count <= limit && att_pretokenizer_next(&in, &token, &length))
+        count++;
+    return count <= limit;
+}
+
+/* Lines that are too long are not trained on. */
+static bool counts(const att_string lines[2], const att_settings *settings)
+{
+    int64_t limit =
+        settings->max_length > 0 ? att_min_i64(settings->max_length, COPY_TOKENS) : COPY_TOKENS;
+    return has_at_most(&lines[0], (att_tokenizer_kind)settings->source_tokens, limit) &&
+           has_at_most(&lines[1], (att_tokenizer_kind)settings->target_tokens, limit);
 }
 
 static int64_t count_words(const att_string *line)
@@ -104,6 +127,7 @@ static att_status profile_copying(copy_profile *profile, att_pair_reader *pairs,
     att_status status = ATT_OK;
     while (status == ATT_OK && att_pair_reader_next(pairs)) {
         bool valid = true;
+        profile->read++;
         for (int side = 0; status == ATT_OK && side < 2; side++) {
             const att_line_view *line = &pairs->sides[side];
             valid = valid && att_line_valid_prefix(line->text, line->length) == line->length;
@@ -111,7 +135,7 @@ static att_status profile_copying(copy_profile *profile, att_pair_reader *pairs,
                 status = att_line_normalize_nfc(&lines[side], line->text, line->length,
                                                 settings->lowercase, err);
         }
-        if (status == ATT_OK && valid)
+        if (status == ATT_OK && valid && counts(lines, settings))
             count_copied(profile, &lines[0], &lines[1], settings);
     }
     att_string_free(&lines[0]);
@@ -144,7 +168,7 @@ att_status att_data_choose_copy(att_data *data, att_settings *settings, const at
         status = profile_copying(&profile, &pairs, settings, err);
     att_pair_reader_free(&pairs);
     ATT_TRY(status);
-    if (profile.pairs < ATT_DATA_CHOICE_MIN_PAIRS || profile.pairs >= COPY_PAIRS ||
+    if (profile.pairs < ATT_DATA_CHOICE_MIN_PAIRS || profile.read >= COPY_PAIRS ||
         (double)profile.copied < COPY_PART * (double)profile.tokens ||
         overlaps_by_chance(&profile, settings))
         return ATT_OK;
@@ -173,8 +197,9 @@ static att_status choose_batch(att_data *data, att_settings *settings, att_error
     if (batch == before)
         return ATT_OK;
     char reason[96];
-    snprintf(reason, sizeof reason, "%" PRId64 " would make only about %" PRId64 " steps an epoch",
-             before, att_ceil_div_i64(tokens, before));
+    int64_t steps = att_ceil_div_i64(tokens, before);
+    snprintf(reason, sizeof reason, "%" PRId64 " would make only about %" PRId64 " step%s an epoch",
+             before, steps, steps == 1 ? "" : "s");
     return choose_number(data, settings, "batch-tokens", batch, reason, err);
 }
 
@@ -218,8 +243,8 @@ static att_status choose_epochs(att_data *data, att_settings *settings, att_erro
     if (epochs == settings->epochs)
         return ATT_OK;
     char reason[96];
-    snprintf(reason, sizeof reason, "about %" PRId64 " steps an epoch, %" PRId64 " in all", steps,
-             steps * epochs);
+    snprintf(reason, sizeof reason, "about %" PRId64 " step%s an epoch, %" PRId64 " in all", steps,
+             steps == 1 ? "" : "s", steps * epochs);
     return choose_number(data, settings, "epochs", epochs, reason, err);
 }
 

@@ -176,8 +176,8 @@ att_status error_memory(att_error *err);
 /* Names the place of bad input if the library, which only saw a string, could not. */
 void error_set_place(att_error *err, att_status status, const char *place);
 
-/* Names the model at `path` as the place of an error that the model has caused, by its weights or by
- * its type, where the input is not a file that could be named. */
+/* Names the model at `path` as the place of an error that the model has caused, by its weights or
+ * by its type, where the input is not a file that could be named. */
 void error_blame_model(att_error *err, att_status status, const char *path);
 
 /* The worse of two outcomes. */

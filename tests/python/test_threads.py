@@ -43,20 +43,24 @@ except KeyboardInterrupt:
 
 
 def test_other_threads_run_during_a_call() -> None:
-    counted, done = [0], threading.Event()
+    """The other thread can run only while the call has released the GIL, since Python switches between them in no other way."""
+    gate, interval = threading.Lock(), sys.getswitchinterval()
 
-    def work() -> None:
-        while not done.is_set():
-            counted[0] += 1
+    def interrupt() -> None:
+        with gate:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    thread = threading.Thread(target=work)
+    gate.acquire()
+    thread = threading.Thread(target=interrupt)
     thread.start()
-    before = counted[0]
-    q = np.ones((1, 300, 2, 16))
-    attend.attention(q, q, q)
-    done.set()
-    thread.join()
-    assert counted[0] > before
+    sys.setswitchinterval(1000)
+    try:
+        gate.release()
+        with pytest.raises(KeyboardInterrupt):
+            endless()
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
 
 
 def test_threads_that_call_at_once_get_the_same_bits(thin: int) -> None:

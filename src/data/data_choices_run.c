@@ -19,7 +19,7 @@ enum {
     MIN_EPOCHS = 24,     /* less and many pairs are hardly learned */
     MAX_EPOCHS = 100,    /* more and few pairs are learned by heart */
     MEDIUM_PAIRS = 5000, /* from here on a second layer pays */
-    LARGE_PAIRS = 50000, /* from here on wider layers with less dropout do */
+    LARGE_PAIRS = 50000, /* from here on wider layers with less dropout do, and input feeding */
     COPY_PAIRS = 5000,   /* more pairs teach copying without a pointer */
     COPY_TOKENS = 1000,  /* of a line: longer ones would take minutes and say nothing new */
 };
@@ -232,6 +232,20 @@ static att_status choose_size(att_data *data, att_settings *settings, att_error 
                : ATT_OK;
 }
 
+/* Additive attention, whose context is an input of the next state too. A step takes longer. */
+static att_status choose_attention(att_data *data, att_settings *settings, att_error *err)
+{
+    char reason[64];
+    if (data->train.pairs < LARGE_PAIRS || settings->architecture != ATT_ARCHITECTURE_RNN ||
+        !att_settings_is_open(settings, "init-from") ||
+        !att_settings_is_open(settings, "attention") ||
+        !att_settings_is_open(settings, "attention-context"))
+        return ATT_OK;
+    snprintf(reason, sizeof reason, "%" PRId64 " pairs", data->train.pairs);
+    ATT_TRY(att_data_choose(data, settings, "attention", "additive", reason, err));
+    return att_data_choose(data, settings, "attention-context", "both", reason, err);
+}
+
 /* Not in a time budget, which chooses them by the speed of the machine. */
 static att_status choose_epochs(att_data *data, att_settings *settings, att_error *err)
 {
@@ -254,6 +268,7 @@ att_status att_data_choose_run(att_data *data, att_settings *settings, att_error
         return ATT_OK;
     ATT_TRY(choose_batch(data, settings, err));
     ATT_TRY(choose_size(data, settings, err));
+    ATT_TRY(choose_attention(data, settings, err));
     return choose_epochs(data, settings, err);
 }
 

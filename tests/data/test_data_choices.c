@@ -409,6 +409,10 @@ static void small_data_get_small_batches(void **state)
     assert_run((run_case){ 100, 2048 * 20, GIVEN(EPOCHS, "batch-tokens", "300") }, "");
 }
 
+#define FEEDING                                                                                    \
+    "chosen      attention additive: 50000 pairs\n"                                                \
+    "chosen      attention-context both: 50000 pairs\n"
+
 static void many_pairs_get_a_larger_model(void **state)
 {
     (void)state;
@@ -417,11 +421,17 @@ static void many_pairs_get_a_larger_model(void **state)
     assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS) },
                "chosen      layers 2: 50000 pairs\n"
                "chosen      hidden-size 320: 50000 pairs\n"
-               "chosen      dropout 0.3: 50000 pairs\n");
+               "chosen      dropout 0.3: 50000 pairs\n" FEEDING);
     assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "dropout", "0.1") },
                "chosen      layers 2: 50000 pairs\n"
-               "chosen      hidden-size 320: 50000 pairs\n");
-    assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "hidden-size", "100") }, "");
+               "chosen      hidden-size 320: 50000 pairs\n" FEEDING);
+    assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "hidden-size", "100") }, FEEDING);
+    assert_run(
+        (run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "hidden-size", "100", "attention", "dot") },
+        "");
+    assert_run((run_case){ 50000, 2048 * 400,
+                           GIVEN(EPOCHS, "hidden-size", "100", "attention-context", "state") },
+               "");
     assert_run((run_case){ 50000, 2048 * 400, GIVEN(EPOCHS, "architecture", "transformer") }, "");
 }
 

@@ -2,10 +2,12 @@
 #
 # -ffp-contract=off: a result must not depend on which multiplications the compiler chose to fuse.
 # -ffile-prefix-map: the same source gives the same bytes wherever it was unpacked.
+# _FILE_OFFSET_BITS: on 32-bit systems, files above 2 GB and folders whose entries have 64-bit offsets.
 # -g1: lines for backtraces and profiles; a debugger wants CMAKE_BUILD_TYPE=Debug, and gets it all.
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
   -Wvla -ffp-contract=off -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
   $<IF:$<CONFIG:Debug>,-g,-g1>)
+add_compile_definitions(_FILE_OFFSET_BITS=64)
 
 if(ATTEND_WERROR)
   add_compile_options(-Werror)

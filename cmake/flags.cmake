@@ -7,7 +7,9 @@
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
   -Wvla -ffp-contract=off -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
   $<IF:$<CONFIG:Debug>,-g,-g1>)
-add_compile_definitions(_FILE_OFFSET_BITS=64)
+if(CMAKE_SIZEOF_VOID_P EQUAL 4)
+  add_compile_definitions(_FILE_OFFSET_BITS=64)
+endif()
 
 if(ATTEND_WERROR)
   add_compile_options(-Werror)

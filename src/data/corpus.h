@@ -113,7 +113,7 @@ typedef struct att_pair_text {
     } tsv, source, target, alignment;
 } att_pair_text;
 
-/* Reads whole files. Compressed files and UTF-16 are ATT_BAD_INPUT. */
+/* Reads whole files. gzip and zstd files are unpacked; UTF-16 is ATT_BAD_INPUT. */
 att_status att_pair_text_load(att_pair_text *out, const att_pair_files *files, att_error *err);
 void att_pair_text_free(att_pair_text *pairs);
 

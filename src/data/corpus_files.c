@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "base/string.h"
 #include "data/memory_files.h"
+#include "data/unpack.h"
 #include "text/pretokenizer.h"
 
 #include <string.h>
@@ -56,6 +57,7 @@ att_status att_text_file_load(struct att_text_file *out, const char *path, att_e
     }
     out->name = att_file_display_name(path);
     ATT_TRY(att_file_read_stream(&out->text, path, MAX_FILE_SIZE, err));
+    ATT_TRY(att_unpack_text(&out->text, MAX_FILE_SIZE, out->name, err));
     return att_text_format_check(out->name, out->text.data, out->text.length, err);
 }
 

@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/minmax.h"
+#include "base/progress.h"
+#include "base/string.h"
 
 #include <limits.h>
 #include <string.h>
@@ -197,4 +199,52 @@ att_status att_unpack_run(att_unpack *unpack, att_unpack_block *block, const cha
     (void)err;
     copy_block(block);
     return ATT_OK;
+}
+
+/* ---- whole files */
+
+/* Appends everything that `packed` contains to *out, a piece at a time. */
+static att_status unpack_all(att_string *out, att_unpack *unpack, const att_string *packed,
+                             size_t limit, const char *name, att_error *err)
+{
+    enum { PIECE = 1 << 20 };
+    size_t used = 0;
+    att_unpack_block block;
+    do {
+        ATT_TRY(att_progress_check(err));
+        if (att_string_reserve(out, PIECE) != ATT_OK)
+            return att_fail_memory(err);
+        block = (att_unpack_block){ .in = packed->data + used,
+                                    .in_size = packed->length - used,
+                                    .out = out->data + out->length,
+                                    .out_size = PIECE,
+                                    .is_last = true };
+        ATT_TRY(att_unpack_run(unpack, &block, name, err));
+        used += block.in_done;
+        out->length += block.out_done;
+        out->data[out->length] = '\0';
+        if (out->length > limit)
+            return att_fail(
+                err, ATT_BAD_INPUT, name,
+                "contains more than %zu MB: att_prepare() (attend prepare) reads larger "
+                "files",
+                limit >> 20);
+    } while (used < packed->length || unpack->is_inside || block.out_done > 0);
+    return ATT_OK;
+}
+
+att_status att_unpack_text(att_string *text, size_t limit, const char *name, att_error *err)
+{
+    att_unpack unpack = { .kind = att_unpack_detect(text->data, text->length) };
+    att_string out = { 0 };
+    if (unpack.kind == ATT_UNPACK_NONE)
+        return ATT_OK;
+    att_status status = att_unpack_start(&unpack, name, err);
+    if (status == ATT_OK)
+        status = unpack_all(&out, &unpack, text, limit, name, err);
+    att_unpack_free(&unpack);
+    att_string_free(status == ATT_OK ? text : &out);
+    if (status == ATT_OK)
+        *text = out;
+    return status;
 }

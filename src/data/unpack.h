@@ -37,4 +37,8 @@ void att_unpack_free(att_unpack *unpack);
 att_status att_unpack_run(att_unpack *unpack, att_unpack_block *block, const char *name,
                           att_error *err);
 
+/* Replaces a whole gzip or zstd file by the text that it contains; other text stays as it is. More
+ * than `limit` bytes are ATT_BAD_INPUT. */
+att_status att_unpack_text(att_string *text, size_t limit, const char *name, att_error *err);
+
 #endif

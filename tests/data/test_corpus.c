@@ -330,7 +330,9 @@ static void files_of_different_length_are_refused(void **state)
 static void a_file_that_is_not_text_is_refused_by_its_format(void **state)
 {
     (void)state;
-    REFUSED("\x1F\x8B\x08\x00rest", 0, "is compressed: unpack it, or use <(zcat FILE) instead");
+    REFUSED("\xFD"
+            "7zXZ rest",
+            0, "is compressed: unpack it, or use <(xzcat FILE) instead");
     REFUSED("\xFF\xFE"
             "a\0\t\0",
             0, "is UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it");

@@ -126,6 +126,39 @@ static void what_is_no_text_is_refused(void **state)
 /* ---- compressed files */
 
 #if defined ATT_HAVE_ZLIB || defined ATT_HAVE_ZSTD
+/* Whole files, as training reads them. */
+static void assert_loads(const char *path, const att_string *expected)
+{
+    struct att_text_file file;
+    assert_int_equal(att_text_file_load(&file, path, NULL), ATT_OK);
+    assert_string_equal(file.name, path);
+    assert_int_equal(file.text.length, expected->length);
+    assert_memory_equal(file.text.data, expected->data, expected->length + 1);
+    att_string_free(&file.text);
+}
+
+static void assert_is_damaged(const char *path)
+{
+    struct att_text_file file;
+    att_error err = { 0 };
+    assert_int_equal(att_text_file_load(&file, path, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.place, path);
+    assert_non_null(strstr(err.message, "is a damaged"));
+    att_string_free(&file.text);
+}
+
+static void assert_is_limited(const char *bytes, size_t size, size_t unpacked)
+{
+    for (size_t limit = unpacked - 1; limit <= unpacked; limit++) {
+        att_string packed = { 0 };
+        att_error err = { 0 };
+        assert_int_equal(att_string_append(&packed, bytes, size), ATT_OK);
+        att_status status = att_unpack_text(&packed, limit, "f", &err);
+        assert_int_equal(status, limit == unpacked ? ATT_OK : ATT_BAD_INPUT);
+        att_string_free(&packed);
+    }
+}
+
 /* Two streams one after the other; cut off at each place; and with each byte changed. */
 static void check_compressed(const char *bytes, size_t size)
 {
@@ -139,6 +172,8 @@ static void check_compressed(const char *bytes, size_t size)
     for (int i = 0; i < 2; i++)
         assert_int_equal(att_string_append(&twice, text, strlen(text)), ATT_OK);
     assert_reads("two", twice.data, twice.length);
+    assert_loads("two", &twice);
+    assert_is_limited(damaged, 2 * size, twice.length);
     att_string_free(&twice);
     for (size_t cut = 5; cut < size; cut++) {
         put_bytes("cut", bytes, cut);
@@ -150,6 +185,7 @@ static void check_compressed(const char *bytes, size_t size)
         assert_non_null(strstr(err.message, "is a damaged"));
         att_string_free(&got);
         att_text_stream_free(stream);
+        assert_is_damaged("cut");
     }
 }
 #endif
@@ -199,6 +235,10 @@ static void a_missing_library_is_named(void **state)
     put("a.zst", "\x28\xB5\x2F\xFD and more");
     assert_int_equal(att_text_stream_open(&stream, "a.zst", "a.zst", &err), ATT_UNSUPPORTED);
     assert_non_null(strstr(err.message, "lacks libzstd"));
+    struct att_text_file file;
+    assert_int_equal(att_text_file_load(&file, "a.gz", &err), ATT_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "lacks zlib"));
+    att_string_free(&file.text);
 #else
     skip();
 #endif

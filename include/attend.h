@@ -1301,6 +1301,9 @@ typedef struct att_eval_options {
                                         NULL: one process */
     const char *format, *columns; /* of a file of pairs or sentences, as the settings of these names
                                      have them; both NULL: as in training, or as guessed */
+    int64_t stride; /* of a Transformer language model, at most its context length: the context
+                       moves by so many tokens, which then are all it predicts, so that they have
+                       more before them; 0: its whole length */
 } att_eval_options;
 /* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
  * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */
@@ -1344,7 +1347,8 @@ typedef struct att_lm_eval {
 } att_lm_eval;
 
 /* Evaluates on a text, as above. An RNN reads the text in as many streams as it was trained on at a
- * time, each from its start to its end; a Transformer in chunks of its context length, end to end.
+ * time, each from its start to its end; a Transformer in chunks of its context length, end to end,
+ * or overlapping by options->stride.
  * Of the decoding options, the ensemble is used: the probability of a token is then the mean over
  * the models, each reading the text in its own way. */
 ATT_API att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const char *path,

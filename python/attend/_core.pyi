@@ -227,6 +227,9 @@ def classify(
 def tag(
     model: _Handle, lines: Sequence[str], options: _Options, ensemble: tuple[_Handle, ...]
 ) -> list[dict[str, Any]]: ...
+def tag_conll(
+    model: _Handle, path: _Path, column: int, options: _Options, ensemble: tuple[_Handle, ...]
+) -> str: ...
 def complete(
     model: _Handle,
     prompt: str,
@@ -253,6 +256,7 @@ def evaluate(
     recorded_data: bool,
     format: str | None,
     columns: str | None,
+    stride: int,
 ) -> tuple[Any, list[tuple[Any, ...]] | None, str]: ...
 def attention_map(
     model: _Handle,

@@ -443,6 +443,29 @@ class Model:
         made = [Tagging(**row) for row in _core.tag(self._get(), texts, {**options}, models)]
         return made[0] if one else made
 
+    def tag_conll(
+        self,
+        path: Path,
+        *,
+        column: int = 0,
+        ensemble: Sequence[Model] = (),
+        **options: Unpack[TagOptions],
+    ) -> str:
+        """A CoNLL file with the label of each token as one more column.
+
+        `column` has the tokens, counted from 1; 0: as in training.
+
+        >>> data = [(f"a b {n}", "X Y X") for n in range(40)]
+        >>> model = attend.train("tag", data, hidden_size=8, steps=1, progress=False)
+        >>> with open("tokens.conll", "w") as file:
+        ...     _ = file.write("a\\nb\\n\\na\\n")
+        >>> [len(line.split()) for line in model.tag_conll("tokens.conll", column=1).splitlines()]
+        [2, 2, 0, 2]
+        """
+        models = tuple(model._get() for model in ensemble)
+        _source(path)  # FileNotFoundError and its like, as open() raises them
+        return _core.tag_conll(self._get(), path, column, {**options}, models)
+
     def complete(
         self,
         prompt: str = "",
@@ -539,6 +562,7 @@ class Model:
         recorded_data: bool = False,
         format: str | None = None,
         columns: str | None = None,
+        stride: int = 0,
         **decoding: Unpack[SearchOptions],
     ) -> dict[str, Any]:
         """Evaluates on a file, or on pairs (source, target), labelled sentences or texts.
@@ -547,7 +571,8 @@ class Model:
         attend.metrics.Score objects. Without data: the validation data of training, if
         `recorded_data` allows to open the files that the model names. `seed` is that of the bootstrap
         and of sampling; `format` ("csv", "jsonl" …) and `columns` ("source,target") are those of a
-        file, if not as in training; further options are those of decoding (generate()).
+        file, if not as in training; `stride` lets the contexts of a Transformer language model
+        overlap; further options are those of decoding (generate()).
 
         >>> pairs = attend.datasets.reverse(train_count=200)
         >>> model = attend.train("pairs", pairs, hidden_size=8, steps=1, progress=False)
@@ -564,7 +589,7 @@ class Model:
         }  # fmt: skip
         result, scores, notes = _core.evaluate(
             self._get(), path, examples, features, {**decoding, "seed": seed}, models,
-            list(metrics or ()), options, recorded_data, format, columns,
+            list(metrics or ()), options, recorded_data, format, columns, stride,
         )  # fmt: skip
         out: dict[str, Any] = json.loads(result) if isinstance(result, str) else result
         for row in scores or ():

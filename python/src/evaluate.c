@@ -168,9 +168,11 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
     att_decoding_options decoding;
     att_metric_options metric_options;
     att_model **ensemble;
-    if (!PyArg_ParseTuple(args, "OO&OOO!O!OO!pzz:evaluate", &capsule, core_path, &path, &iterator,
+    long long stride;
+    if (!PyArg_ParseTuple(args, "OO&OOO!O!OO!pzzL:evaluate", &capsule, core_path, &path, &iterator,
                           &features, &PyDict_Type, &decoding_dict, &PyTuple_Type, &models, &names,
-                          &PyDict_Type, &metric_dict, &recorded, &options.format, &options.columns))
+                          &PyDict_Type, &metric_dict, &recorded, &options.format, &options.columns,
+                          &stride))
         return NULL;
     const att_model *model = core_pointer(capsule, CORE_MODEL);
     if (!model || !core_metric_options(&metric_options, metric_dict) ||
@@ -189,6 +191,7 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
         options.metric_count = metrics.count;
         options.metric_options = &metric_options;
         options.recorded_data = recorded;
+        options.stride = stride;
         options.feature_values = images ? &input.tensor : NULL;
         out = evaluate_with(model, path ? PyBytes_AsString(path) : NULL, iterator, &options);
         core_input_release(&input);

@@ -434,6 +434,36 @@ static PyObject *tag(PyObject *module, PyObject *args)
     return out;
 }
 
+/* tag_conll(model, path, column, options, ensemble): the text of the file with its labels */
+static PyObject *tag_conll(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *capsule, *path, *dict, *models;
+    long long column;
+    att_tag_options options = ATT_INIT(att_tag_options);
+    if (!PyArg_ParseTuple(args, "OO&LO!O!:tag_conll", &capsule, PyUnicode_FSConverter, &path,
+                          &column, &PyDict_Type, &dict, &PyTuple_Type, &models))
+        return NULL;
+    const att_model *model =
+        core_options_set(&options, tag_table, dict) ? core_pointer(capsule, CORE_MODEL) : NULL;
+    att_model **ensemble = model ? core_models_get(models) : NULL;
+    PyObject *out = NULL;
+    if (ensemble) {
+        options.ensemble = ensemble;
+        options.ensemble_count = (size_t)PyTuple_Size(models);
+        att_string text = { 0 };
+        att_error err = { 0 };
+        core_call call;
+        core_begin(&call);
+        att_status status =
+            att_model_tag_conll(&text, model, PyBytes_AsString(path), column, &options, &err);
+        out = core_end_string(&call, status, &text, &err);
+    }
+    PyMem_Free(ensemble);
+    Py_DECREF(path);
+    return out;
+}
+
 /* ---- language models */
 
 typedef struct token_context {
@@ -534,6 +564,7 @@ PyMethodDef core_generate_methods[] = {
     { "output_alignment", output_alignment, METH_VARARGS, NULL },
     { "classify", classify, METH_VARARGS, NULL },
     { "tag", tag, METH_VARARGS, NULL },
+    { "tag_conll", tag_conll, METH_VARARGS, NULL },
     { "complete", complete, METH_VARARGS, NULL },
     { "score_text", score_text, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },

@@ -22,7 +22,10 @@ typedef struct att_batch {
     const int64_t *target_lengths;   /* [B] end token included */
     const int32_t
         *alignment; /* [B,T] index of the source token aligned with each target, or -1; or NULL */
-    const int64_t *pair_index; /* [B] index of the pair in the corpus */
+    const int64_t *context_tokens; /* [B] language models: the first tokens of a row that are
+                                    * context alone, since another row predicts them; or NULL */
+    const int64_t *pair_index; /* [B] index of the pair in the corpus; of a text, of the first token
+                                * that counts */
     const float *image_grid;   /* [B,cells,depth] of images, or NULL */
     int64_t cells, depth;
     bool continues_previous; /* language models: row r continues row r of the batch before, whose

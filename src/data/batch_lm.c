@@ -26,11 +26,12 @@ typedef struct lm_batches {
     int64_t streams;     /* with carried state: of all groups */
     int64_t rounds;      /* with carried state: chunks of a stream */
     int64_t offset;      /* without carried state: targets of a shorter first chunk, or 0 */
+    bool overlaps;       /* with a stride, in sequential order */
     int64_t chunk_count; /* without carried state: chunks of the epoch */
     int64_t *order;      /* [chunk_count] the chunks in the order of the epoch; NULL: too many */
     int32_t *row;        /* [sequence_length + 1] tokens of a row */
     int32_t *target_in, *target_out; /* of the current batch */
-    int64_t *lengths, *positions;
+    int64_t *lengths, *contexts, *positions;
 } lm_batches;
 
 /* ---- arranging */
@@ -44,9 +45,31 @@ static int64_t stream_of(const lm_batches *c, int64_t r, int64_t *begin)
     return each + (r < more);
 }
 
+/* With a stride: chunk i ends with the tokens that it predicts; *begin is the start of its context.
+ * Returns its length. */
+static int64_t overlapping_chunk_of(const lm_batches *c, int64_t i, int64_t *begin)
+{
+    int64_t length = c->options.sequence_length;
+    int64_t end = att_min_i64(length + i * c->options.stride, c->targets);
+    *begin = end - length;
+    return length;
+}
+
+/* The first tokens of chunk i that are only context. */
+static int64_t context_of(const lm_batches *c, int64_t i)
+{
+    if (i == 0)
+        return 0;
+    int64_t begin;
+    overlapping_chunk_of(c, i, &begin);
+    return c->options.sequence_length + (i - 1) * c->options.stride - begin;
+}
+
 /* Without carried state: chunk i covers the targets from *begin on. Returns its length. */
 static int64_t chunk_of(const lm_batches *c, int64_t i, int64_t *begin)
 {
+    if (c->overlaps)
+        return overlapping_chunk_of(c, i, begin);
     int64_t first = c->offset > 0 ? c->offset : c->options.sequence_length;
     *begin = i == 0 ? 0 : first + (i - 1) * c->options.sequence_length;
     return att_min_i64(i == 0 ? first : c->options.sequence_length, c->targets - *begin);
@@ -61,8 +84,12 @@ static void arrange(lm_batches *c, int64_t offset)
         c->base.count = c->rounds * c->options.groups;
         return;
     }
-    c->chunk_count =
-        (offset > 0) + att_ceil_div_i64(c->targets - offset, c->options.sequence_length);
+    if (c->overlaps)
+        c->chunk_count =
+            1 + att_ceil_div_i64(c->targets - c->options.sequence_length, c->options.stride);
+    else
+        c->chunk_count =
+            (offset > 0) + att_ceil_div_i64(c->targets - offset, c->options.sequence_length);
     for (int64_t i = 0; c->order && i < c->chunk_count; i++)
         c->order[i] = i;
     c->base.count = att_ceil_div_i64(c->chunk_count, c->rows);
@@ -84,6 +111,7 @@ static void start_sequential(att_batches *base)
     lm_batches *c = (lm_batches *)base;
     c->epoch = 0;
     c->shuffled = false;
+    c->overlaps = c->options.stride > 0 && !c->options.carry_state;
     arrange(c, 0);
 }
 
@@ -92,6 +120,7 @@ static void start_epoch(att_batches *base, int64_t epoch)
     lm_batches *c = (lm_batches *)base;
     c->epoch = epoch;
     c->shuffled = true;
+    c->overlaps = false;
     if (c->options.carry_state) {
         arrange(c, 0);
         return;
@@ -158,7 +187,7 @@ static void fill_row(lm_batches *c, int64_t r, int64_t begin, int64_t length, in
         out[t] = used ? c->row[t + 1] : ATT_ID_PAD;
     }
     c->lengths[r] = length;
-    c->positions[r] = begin;
+    c->positions[r] = begin + c->contexts[r];
 }
 
 static const att_batch *get(att_batches *base, int64_t index)
@@ -169,6 +198,7 @@ static const att_batch *get(att_batches *base, int64_t index)
         width = att_max_i64(width, length);
     for (int64_t r = 0; r < rows; r++) {
         length = row_of(c, index, r, &begin);
+        c->contexts[r] = c->overlaps ? context_of(c, index * c->rows + r) : 0;
         fill_row(c, r, begin, length, width);
         used += length;
     }
@@ -178,6 +208,7 @@ static const att_batch *get(att_batches *base, int64_t index)
                      .target_in = c->target_in,
                      .target_out = c->target_out,
                      .target_lengths = c->lengths,
+                     .context_tokens = c->overlaps ? c->contexts : NULL,
                      .pair_index = c->positions,
                      .continues_previous = c->options.carry_state && index >= c->options.groups,
                      .target_tokens = used };
@@ -208,6 +239,7 @@ static void free_lm_batches(att_batches *base)
     att_free(c->target_in);
     att_free(c->target_out);
     att_free(c->lengths);
+    att_free(c->contexts);
     att_free(c->positions);
     att_free(c);
 }
@@ -259,15 +291,17 @@ att_status att_lm_batches_new(att_batches **out, const att_corpus *text,
     choose_rows(c);
     size_t cells = (size_t)c->base.limits.target_padded_tokens, rows = (size_t)c->rows;
     int64_t max_chunks = c->targets / c->options.sequence_length + 2;
-    bool listed = !c->options.carry_state && max_chunks <= c->options.max_listed_chunks;
+    bool listed = !c->options.carry_state && c->options.stride == 0 &&
+                  max_chunks <= c->options.max_listed_chunks;
     c->order = listed ? att_alloc((size_t)max_chunks, sizeof *c->order) : NULL;
     c->row = att_alloc((size_t)c->options.sequence_length + 1, sizeof *c->row);
     c->target_in = att_alloc(cells, sizeof *c->target_in);
     c->target_out = att_alloc(cells, sizeof *c->target_out);
     c->lengths = att_alloc(rows, sizeof *c->lengths);
+    c->contexts = att_alloc(rows, sizeof *c->contexts);
     c->positions = att_alloc(rows, sizeof *c->positions);
     if ((listed && !c->order) || !c->row || !c->target_in || !c->target_out || !c->lengths ||
-        !c->positions) {
+        !c->contexts || !c->positions) {
         free_lm_batches(&c->base);
         return att_fail_memory(err);
     }

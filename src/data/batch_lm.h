@@ -15,11 +15,14 @@
  * every round, since chunks of a stream are then of nearly equal length.
  *
  * Otherwise chunks come in random order, and every epoch cuts the text at another offset. In
- * sequential order, they follow each other from the start of the text. */
+ * sequential order, they follow each other from the start of the text. With a stride they overlap
+ * there: each chunk but the first predicts the `stride` tokens after the chunk before it, and what
+ * precedes them in the row is context. */
 typedef struct att_lm_batches_options {
     int64_t batch_tokens;
     int64_t sequence_length;
     bool carry_state;
+    int64_t stride; /* of sequential order, without carry_state; 0: the sequence length */
     uint64_t seed;
     int64_t groups;            /* of streams, with carry_state; 0: 1 */
     int64_t max_listed_chunks; /* up to this many chunks their order is in memory, beyond it is

@@ -10,6 +10,7 @@
 #include "eval/ensemble_loss.h"
 #include "eval/caption_eval.h"
 #include "eval/shared_results.h"
+#include "data/batch_lm.h"
 #include "data/data.h"
 #include "model/layer_check.h"
 
@@ -44,8 +45,10 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
     const att_loss_options loss_options = { .carried_state = &e->carried_state };
     att_loss_result result = { .rows = e->rows };
     memset(e->rows, 0, (size_t)batch->rows * sizeof *e->rows);
-    for (int64_t r = 0; r < batch->rows; r++)
+    for (int64_t r = 0; r < batch->rows; r++) {
         e->rows[r].token_losses = token_losses(e, batch, r);
+        e->rows[r].context_tokens = batch->context_tokens ? batch->context_tokens[r] : 0;
+    }
     if (e->session) {
         ATT_TRY(att_ensemble_loss(&result, e->session, batch, err));
     } else {
@@ -348,6 +351,20 @@ static att_status eval_batches(evaluation *e, att_error *err)
     return ATT_OK;
 }
 
+static att_status open_batches(evaluation *e, att_error *err)
+{
+    const att_settings *settings = e->model->settings;
+    int64_t tokens = e->options->batch_tokens;
+    const att_lm_batches_options overlapping = {
+        .batch_tokens = tokens > 0 ? tokens : settings->batch_tokens,
+        .sequence_length = settings->sequence_length,
+        .stride = e->options->stride,
+    };
+    if (e->options->stride > 0)
+        return att_lm_batches_new(&e->batches, e->corpus, &overlapping, err);
+    return att_data_batches(&e->batches, e->corpus, settings, overlapping.batch_tokens, 0, err);
+}
+
 static att_status open_search(evaluation *e, const att_decoding_options *decoding, att_error *err)
 {
     static const att_decoding_options greedy = ATT_INIT(att_decoding_options);
@@ -378,10 +395,8 @@ att_status att_corpus_eval(att_token_metrics *metrics, const att_model *model,
     att_corpus part = *corpus;
     if (options->max_pairs > 0 && options->max_pairs < part.pairs)
         part.pairs = options->max_pairs;
-    int64_t tokens =
-        options->batch_tokens > 0 ? options->batch_tokens : model->settings->batch_tokens;
     evaluation e = { .model = model, .corpus = &part, .metrics = metrics, .options = options };
-    att_status status = att_data_batches(&e.batches, &part, model->settings, tokens, 0, err);
+    att_status status = open_batches(&e, err);
     if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
     if (status == ATT_OK && options->decoding && options->decoding->ensemble_count > 0)

@@ -32,6 +32,7 @@ typedef struct att_corpus_eval_options {
     bool decode;
     const att_decoding_options *decoding; /* with the ensemble; NULL: one model, greedy search */
     int64_t max_pairs;                    /* evaluate only the first pairs; 0: all */
+    int64_t stride; /* of a language model without carried state (batch_lm.h); 0: no overlap */
 
     /* Optional results, NULL if not needed. */
     float *token_losses;            /* language model: [tokens - 1] the loss of each token */

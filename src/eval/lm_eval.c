@@ -37,7 +37,7 @@ typedef struct ensemble_losses {
     int64_t count;      /* tokens but the first */
     float *losses;      /* [count] of the current model */
     double *likelihood; /* [count] log of the sum of the probabilities so far */
-    att_group *group;
+    const att_corpus_eval_options *options;
 } ensemble_losses;
 
 /* log(exp(a) + exp(b)) */
@@ -51,7 +51,8 @@ static att_status add_model(ensemble_losses *all, const att_model *model, const 
                             att_error *err)
 {
     att_token_metrics ignored = { 0 };
-    const att_corpus_eval_options options = { .token_losses = all->losses, .group = all->group };
+    att_corpus_eval_options options = *all->options;
+    options.token_losses = all->losses;
     ATT_TRY(att_corpus_eval(&ignored, model, text, &options, err));
     for (int64_t i = 0; i < all->count; i++)
         all->likelihood[i] = log_add(all->likelihood[i], -(double)all->losses[i]);
@@ -77,9 +78,10 @@ static att_status add_models(ensemble_losses *all, const att_model *model,
  * actual tokens are kept. */
 static att_status eval_ensemble(att_lm_eval *out, const att_model *model,
                                 att_model *const *ensemble, size_t ensemble_count,
-                                const att_corpus *text, att_group *group, att_error *err)
+                                const att_corpus *text, const att_corpus_eval_options *options,
+                                att_error *err)
 {
-    ensemble_losses all = { .count = text->stats.target.tokens - 1, .group = group };
+    ensemble_losses all = { .count = text->stats.target.tokens - 1, .options = options };
     all.losses = att_alloc((size_t)all.count, sizeof *all.losses);
     all.likelihood = att_alloc((size_t)all.count, sizeof *all.likelihood);
     att_status status = add_models(&all, model, ensemble, ensemble_count, text, err);
@@ -95,16 +97,43 @@ static att_status eval_ensemble(att_lm_eval *out, const att_model *model,
 
 /* ---- one model or several */
 
-static att_status run_eval(att_lm_eval *out, const att_model *model,
-                           const att_decoding_options *options, const att_corpus *text,
-                           att_group *group, att_error *err)
+static att_status check_stride(const att_model *model, int64_t stride, att_error *err)
 {
-    if (options && options->ensemble_count > 0)
-        return eval_ensemble(out, model, options->ensemble, options->ensemble_count, text, group,
-                             err);
+    int64_t context = model->settings->sequence_length;
+    if (stride == 0)
+        return ATT_OK;
+    if (model->settings->architecture == ATT_ARCHITECTURE_RNN)
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "stride: expected a Transformer; an RNN carries its state through the text");
+    if (stride < 0 || stride > context)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "stride %lld: expected 1 to %lld, the context length of the model",
+                        (long long)stride, (long long)context);
+    return ATT_OK;
+}
+
+static att_status check_models(const att_model *model, const att_evaluation *call, att_error *err)
+{
+    const att_decoding_options *with = &call->decoding;
+    ATT_TRY(att_ensemble_check(model, with->ensemble, with->ensemble_count, err));
+    ATT_TRY(check_stride(model, call->options.stride, err));
+    for (size_t i = 0; i < with->ensemble_count; i++)
+        ATT_TRY(att_ensemble_error(check_stride(with->ensemble[i], call->options.stride, err),
+                                   i + 1, err));
+    return ATT_OK;
+}
+
+static att_status run_eval(att_lm_eval *out, const att_model *model, att_evaluation *call,
+                           const att_corpus *text, att_error *err)
+{
+    const att_corpus_eval_options options = { .group = &call->group,
+                                              .stride = call->options.stride };
+    const att_decoding_options *with = &call->decoding;
+    if (with->ensemble_count > 0)
+        return eval_ensemble(out, model, with->ensemble, with->ensemble_count, text, &options, err);
     att_token_metrics metrics = { 0 };
-    ATT_TRY(
-        att_corpus_eval(&metrics, model, text, &(att_corpus_eval_options){ .group = group }, err));
+    ATT_TRY(att_corpus_eval(&metrics, model, text, &options, err));
     fill_result(out, &metrics, text);
     return ATT_OK;
 }
@@ -117,12 +146,11 @@ static att_status evaluate(att_lm_eval *out, const att_model *model, att_evaluat
                                             .recorded_data = call->options.recorded_data,
                                             .target_vocab = model->target_vocab };
     att_corpus text = { 0 };
-    ATT_TRY(att_ensemble_check(model, call->decoding.ensemble, call->decoding.ensemble_count, err));
+    ATT_TRY(check_models(model, call, err));
     att_status status =
         att_evaluation_meet(call, att_data_read(&text, &reading, err), model, &text, err);
     if (status == ATT_OK)
-        status = att_evaluation_name_file(
-            run_eval(out, model, &call->decoding, &text, &call->group, err), call->path, err);
+        status = att_evaluation_name_file(run_eval(out, model, call, &text, err), call->path, err);
     if (status == ATT_OK)
         status = att_corpus_eval_warnings(notes, call->path, &text, err);
     att_corpus_free(&text);

@@ -163,7 +163,8 @@ static inline att_loss_terms att_loss_terms_of(const att_loss_options *options)
 typedef struct att_row_loss_result {
     double loss;
     int64_t tokens, correct;
-    float *token_losses; /* receives the loss of each token; NULL: not wanted */
+    float *token_losses;    /* receives the loss of each token; NULL: not wanted */
+    int64_t context_tokens; /* still to come, which do not count (att_batch) */
 } att_row_loss_result;
 
 /* Sums over the target tokens of a batch, end tokens included. */
@@ -181,6 +182,10 @@ static inline void att_loss_result_add(att_loss_result *result, int64_t row, flo
                                        int32_t target, bool predicted)
 {
     bool correct = predicted && target != ATT_ID_UNK;
+    if (result->rows && result->rows[row].context_tokens > 0) {
+        result->rows[row].context_tokens--;
+        return;
+    }
     result->loss += (double)loss;
     result->tokens++;
     result->correct += correct;

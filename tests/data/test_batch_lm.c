@@ -95,6 +95,45 @@ static void every_token_but_the_first_is_a_target_once_per_epoch(void **state)
             }
 }
 
+/* Each token but the first counts once, in a row with as many tokens before it as there are. */
+static void check_overlap(int64_t count, int64_t chunk, int64_t stride)
+{
+    numbered text;
+    numbered_make(&text, count);
+    att_batches *batches;
+    const att_lm_batches_options options = { .batch_tokens = 64,
+                                             .sequence_length = chunk,
+                                             .stride = stride };
+    assert_int_equal(att_lm_batches_new(&batches, &text.corpus, &options, NULL), ATT_OK);
+    int64_t next = 0, length = chunk < count - 1 ? chunk : count - 1;
+    for (int64_t i = 0; i < att_batches_count(batches); i++) {
+        const att_batch *batch = att_batches_get(batches, i);
+        int times[MOST] = { 0 };
+        count_targets(times, batch);
+        for (int64_t r = 0; r < batch->rows; r++) {
+            int64_t context = batch->context_tokens[r];
+            assert_int_equal(batch->target_lengths[r], length);
+            assert_int_equal(batch->pair_index[r], next);
+            assert_int_equal(batch->target_in[r * batch->target_length + context],
+                             ATT_ID_FIRST + next);
+            assert_true(next == 0 ? context == 0 : context >= length - stride && context < length);
+            next += length - context;
+        }
+    }
+    assert_int_equal(next, count - 1);
+    att_batches_free(batches);
+}
+
+static void overlapping_chunks_predict_every_token_once(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = { 2, 3, 16, 17, 18, 33, 100, 257, MOST };
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (int64_t chunk = 1; chunk <= 17; chunk += 4)
+            for (int64_t stride = 1; stride <= chunk; stride++)
+                check_overlap(counts[n], chunk, stride);
+}
+
 static void streams_continue_where_they_ended(void **state)
 {
     (void)state;
@@ -232,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_token_but_the_first_is_a_target_once_per_epoch),
+        cmocka_unit_test(overlapping_chunks_predict_every_token_once),
         cmocka_unit_test(streams_continue_where_they_ended),
         cmocka_unit_test(chunks_are_cut_and_ordered_by_seed_and_epoch),
         cmocka_unit_test(a_short_text_has_few_streams),

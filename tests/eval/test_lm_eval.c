@@ -134,7 +134,7 @@ static void a_transformer_is_evaluated_chunk_by_chunk(void **state)
     text_remove(path);
 }
 
-/* ---- ensembles */
+/* ---- overlapping chunks */
 
 static bool keep_score(void *context, const char *token, size_t length, double score)
 {
@@ -144,6 +144,109 @@ static bool keep_score(void *context, const char *token, size_t length, double s
     *(*next)++ = score;
     return true;
 }
+
+enum { TOKENS = sizeof text - 2 }; /* with a loss */
+
+/* The log-probability of each token where the context of `length` tokens moves by `stride`: chunk
+ * by chunk, of each what the chunks before it have not predicted. */
+static void score_overlapping(double *scores, const att_model *model, size_t length, size_t stride)
+{
+    size_t done = 0;
+    for (size_t end = length; done < TOKENS; end += stride) {
+        size_t last = end < TOKENS ? end : TOKENS, begin = last - length;
+        double of_chunk[TOKENS], *next = of_chunk;
+        att_completion scored = ATT_INIT(att_completion);
+        assert_int_equal(att_model_score_text(&scored, model, text + begin, length + 1, NULL,
+                                              keep_score, &next, NULL),
+                         ATT_OK);
+        memcpy(scores + done, next - (last - done), (last - done) * sizeof *scores);
+        done = last;
+    }
+}
+
+static att_status evaluate_overlapping(att_lm_eval *out, const att_model *model, att_model *other,
+                                       const char *path, int64_t stride, att_error *err)
+{
+    const att_decoding_options with = { .size = sizeof(att_decoding_options),
+                                        .ensemble = &other,
+                                        .ensemble_count = other != NULL };
+    const att_eval_options options = { .size = sizeof(att_eval_options),
+                                       .decoding = &with,
+                                       .stride = stride };
+    return att_model_evaluate_lm(out, model, path, &options, NULL, err);
+}
+
+static void chunks_overlap_by_a_stride(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path, text, strlen(text));
+    att_model *model = make("transformer", "7"), *other = make("transformer", "9");
+    att_lm_eval whole = ATT_INIT(att_lm_eval), same = ATT_INIT(att_lm_eval);
+    for (int64_t stride = 1; stride <= 7; stride++) {
+        double scores[2][TOKENS], loss = 0, both = 0;
+        score_overlapping(scores[0], model, 7, (size_t)stride);
+        score_overlapping(scores[1], other, 9, (size_t)stride);
+        for (int i = 0; i < TOKENS; i++) {
+            loss -= scores[0][i] / TOKENS;
+            both -= log((exp(scores[0][i]) + exp(scores[1][i])) / 2) / TOKENS;
+        }
+        att_lm_eval found = ATT_INIT(att_lm_eval), two = ATT_INIT(att_lm_eval);
+        assert_int_equal(evaluate_overlapping(&found, model, NULL, path, stride, NULL), ATT_OK);
+        assert_int_equal(evaluate_overlapping(&two, model, other, path, stride, NULL), ATT_OK);
+        assert_int_equal(found.tokens, TOKENS + 1);
+        assert_true(fabs(found.loss - loss) <= 1e-12 * loss);
+        assert_true(fabs(two.loss - both) <= 1e-12 * both);
+        assert_true(found.accuracy >= 0 && found.accuracy <= 1);
+    }
+    assert_int_equal(evaluate_overlapping(&whole, model, NULL, path, 0, NULL), ATT_OK);
+    assert_int_equal(evaluate_overlapping(&same, model, NULL, path, 7, NULL), ATT_OK);
+    assert_true(fabs(whole.loss - same.loss) > 0); /* the last chunk has more context */
+    att_model_free(model);
+    att_model_free(other);
+    text_remove(path);
+}
+
+static void a_text_shorter_than_the_context_is_one_chunk(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path, text, strlen(text));
+    att_model *model = make("transformer", "100");
+    att_lm_eval whole = ATT_INIT(att_lm_eval), found = ATT_INIT(att_lm_eval);
+    assert_int_equal(evaluate_overlapping(&whole, model, NULL, path, 0, NULL), ATT_OK);
+    assert_int_equal(evaluate_overlapping(&found, model, NULL, path, 3, NULL), ATT_OK);
+    assert_true(found.loss == whole.loss && found.accuracy == whole.accuracy);
+    att_model_free(model);
+    text_remove(path);
+}
+
+static void a_stride_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path, text, strlen(text));
+    att_model *model = make("transformer", "7"), *other = make("transformer", "5"),
+              *rnn = make("rnn", "7");
+    att_lm_eval found = ATT_INIT(att_lm_eval);
+    att_error err = { 0 };
+    const char *const expected = "stride 8: expected 1 to 7, the context length of the model";
+    assert_int_equal(evaluate_overlapping(&found, model, NULL, path, 8, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, expected);
+    assert_int_equal(evaluate_overlapping(&found, model, NULL, path, -1, &err), ATT_BAD_INPUT);
+    assert_int_equal(evaluate_overlapping(&found, model, other, path, 6, &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.message, "model 2"));
+    assert_non_null(strstr(err.message, "expected 1 to 5"));
+    assert_int_equal(evaluate_overlapping(&found, rnn, NULL, path, 2, &err), ATT_BAD_INPUT);
+    assert_string_equal(
+        err.message, "stride: expected a Transformer; an RNN carries its state through the text");
+    att_model_free(model);
+    att_model_free(other);
+    att_model_free(rnn);
+    text_remove(path);
+}
+
+/* ---- ensembles */
 
 static att_status evaluate_two(att_lm_eval *out, att_model *one, att_model *other, const char *path,
                                att_error *err)
@@ -160,7 +263,6 @@ static att_status evaluate_two(att_lm_eval *out, att_model *one, att_model *othe
 static void an_ensemble_averages_the_probabilities_of_each_token(void **state)
 {
     (void)state;
-    enum { TOKENS = sizeof text - 2 };
     char path[64];
     text_file(path, text, strlen(text));
     att_model *models[] = { make("rnn", "5"), make("transformer", "100") };
@@ -258,6 +360,9 @@ int main(void)
         cmocka_unit_test(the_loss_of_a_text_is_that_of_its_tokens),
         cmocka_unit_test(an_unknown_token_is_never_correct),
         cmocka_unit_test(a_transformer_is_evaluated_chunk_by_chunk),
+        cmocka_unit_test(chunks_overlap_by_a_stride),
+        cmocka_unit_test(a_text_shorter_than_the_context_is_one_chunk),
+        cmocka_unit_test(a_stride_that_does_not_fit_is_refused),
         cmocka_unit_test(an_ensemble_averages_the_probabilities_of_each_token),
         cmocka_unit_test(an_ensemble_with_different_vocabularies_is_refused),
         cmocka_unit_test(an_ensemble_reports_every_failed_allocation),

@@ -203,6 +203,36 @@ def test_classification(classifier: attend.Model) -> None:
         classifier.generate("good")
 
 
+def test_a_conll_file_gets_a_column_of_labels(tmp_path: pathlib.Path) -> None:
+    tagged = [(f"dog {n} runs", "NOUN NUM VERB") for n in range(60)]
+    tagger = attend.train("tag", tagged, hidden_size=8, steps=2, seed=1, progress=False)
+    path = tmp_path / "d.conll"
+    path.write_text("# one\n1\tdog\n2\truns\n\n1\t7\n")
+    first, second = tagger.tag(["dog runs", "7"])
+    expected = ["# one", f"1\tdog\t{first.labels[0]}", f"2\truns\t{first.labels[1]}", ""]
+    text = tagger.tag_conll(path, column=2)
+    assert text.splitlines() == [*expected, f"1\t7\t{second.labels[0]}"]
+    assert tagger.tag_conll(path, column=2, ensemble=[tagger], batch_size=1) == text
+    with pytest.raises(attend.Error, match="expected at least 3 columns"):
+        tagger.tag_conll(path, column=3)
+    with pytest.raises(FileNotFoundError):
+        tagger.tag_conll("missing.conll")
+    with pytest.raises(TypeError, match="unknown option"):
+        tagger.tag_conll(path, colour=3)  # type: ignore[call-arg]
+
+
+def test_the_contexts_of_a_language_model_overlap(lm: attend.Model) -> None:
+    text = "abcabcabd\n" * 30
+    model = attend.train("lm", [text], architecture="transformer", hidden_size=8, heads=2,
+                         sequence_length=16, steps=2, progress=False)  # fmt: skip
+    whole, overlapping = model.evaluate([text]), model.evaluate([text], stride=3)
+    assert whole["tokens"] == overlapping["tokens"] and whole["loss"] != overlapping["loss"]
+    with pytest.raises(attend.Error, match="expected 1 to 16, the context length"):
+        model.evaluate([text], stride=17)
+    with pytest.raises(attend.Error, match="an RNN carries its state"):
+        lm.evaluate([text], stride=3)
+
+
 def test_evaluation_takes_lists_and_files(model: attend.Model, tmp_path: pathlib.Path) -> None:
     pairs = PAIRS[:20]
     from_list = model.evaluate(pairs, metrics=["wer", "chrf"], resamples=50)

@@ -21,7 +21,8 @@ const char eval_details[] =
     "of each image.\n"
     "\n"
     "A language model is evaluated on a text: loss in nats per token, bits per character and "
-    "perplexity, over every token but the first. With --ensemble, the probability of a token is "
+    "perplexity, over every token but the first. A Transformer reads the text in chunks of its "
+    "context length; with --stride they overlap. With --ensemble, the probability of a token is "
     "the mean over the models.\n"
     "\n"
     "A classifier is evaluated on sentence<TAB>label lines: accuracy, macro F1, calibration error "
@@ -74,6 +75,10 @@ const option eval_options[] = {
         "columns of source and target in DATA, and of tags, by name or number (default: as in "
         "training, or guessed)",
         .model_types = TYPE_SEQ2SEQ | TYPE_CLASSIFIER | TYPE_TAGGER),
+    ROW("stride", INTEGER, stride, "N",
+        "move the context of a Transformer by N tokens and score only these, so that each has "
+        "more before it: slower, and a lower loss (default: the context length)",
+        .min = 1, .max = 1e9, .model_types = TYPE_LM),
     ROW("features", STRING, features, "FILE", "image features of the captions in DATA, as .npy",
         .model_types = TYPE_CAPTION),
     ROW("recorded-data", FLAG, recorded_data, NULL,

@@ -23,6 +23,7 @@ typedef struct eval_settings {
     const char *features;
     const char *baseline;     /* models, or with --hyp a file of hypotheses, to compare with */
     long max_input_length;    /* 0: not given */
+    long stride;              /* 0: not given */
     att_transport *transport; /* of several processes; NULL: one */
 } eval_settings;
 

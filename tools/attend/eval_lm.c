@@ -44,6 +44,7 @@ att_status eval_lm(const void *settings, const decoding *models, const char *dat
                                        .format = set->format,
                                        .columns = set->columns,
                                        .transport = set->transport,
+                                       .stride = set->stride,
                                        .decoding = &models->options };
     att_status status =
         att_model_evaluate_lm(&found, models->model, data, &options, eval_notes(set, &notes), err);

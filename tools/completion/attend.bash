@@ -220,6 +220,7 @@ _attend_value() {
     'eval --baseline') ;;
     'eval --format') ;;
     'eval --columns') ;;
+    'eval --stride') ;;
     'eval --features') _attend_files '' ;;
     'eval --beam') ;;
     'eval --beam-stop') _attend_words 'heuristic exact' ;;
@@ -394,13 +395,13 @@ _attend_options() {
     eval)
         _attend_words '--help --json --hyp --ref
             --metric --tokenizer --lowercase --bootstrap-samples
-            --baseline --format --columns --features
-            --recorded-data --beam --beam-stop --length-norm
-            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
-            --max-output-length --min-length-ratio --max-length-ratio --sample
-            --temperature --top-k --top-p --seed
-            --ensemble --without-heads --precision --shortlist
-            --shortlist-frequent --shortlist-top --max-input-length'
+            --baseline --format --columns --stride
+            --features --recorded-data --beam --beam-stop
+            --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
+            --min-output-length --max-output-length --min-length-ratio --max-length-ratio
+            --sample --temperature --top-k --top-p
+            --seed --ensemble --without-heads --precision
+            --shortlist --shortlist-frequent --shortlist-top --max-input-length'
         ;;
     score)
         _attend_words '--help --json --max-input-length --ensemble

@@ -267,18 +267,24 @@ static att_status read_line(reader *in, const att_line_view *line, att_error *er
     return ATT_OK;
 }
 
+/* An aligner lists words that the model counts as unknown, but hardly so many. */
+static const double KNOWN_LINES = 0.1;
+
 static att_status read_lines(reader *in, att_error *err)
 {
     att_line_view line;
     att_line_reader lines = att_text_file_lines(in->file);
     while (att_line_reader_next(&lines, &line))
         ATT_TRY(read_line(in, &line, err));
-    if (in->count > 0)
-        return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, in->file->name,
-                    in->lines > 0 ? "expected tokens of the model, found none: is the shortlist "
-                                    "of another model?"
-                                  : "expected target<TAB>source<TAB>probability lines, found none");
+    if (in->lines == 0)
+        return att_fail(err, ATT_BAD_INPUT, in->file->name,
+                        "expected target<TAB>source<TAB>probability lines, found none");
+    if ((double)in->count < KNOWN_LINES * (double)in->lines)
+        return att_fail(err, ATT_BAD_INPUT, in->file->name,
+                        "expected tokens of the model, found them in %zu of %lld lines: is the "
+                        "shortlist of another model?",
+                        in->count, (long long)in->lines);
+    return ATT_OK;
 }
 
 att_status att_shortlist_read(att_lexicon *out, const struct att_text_file *file,

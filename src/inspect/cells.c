@@ -271,7 +271,6 @@ static att_status add_pattern(att_cell_search *search, const char *pattern, att_
 static att_status prepare(att_cell_search *search, const att_cells_options *options, att_error *err)
 {
     att_cells *cells = search->cells;
-    ATT_TRY(split_text(search, options, err));
     if (options->pattern_count > ATT_MAX_PATTERNS)
         return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %d patterns, found %zu",
                         ATT_MAX_PATTERNS, options->pattern_count);
@@ -319,6 +318,8 @@ static att_status run_search(att_cell_search *search, const char *path,
         status = att_encoding_new(&search->encoding, search->stack.vocab, NULL, file.data,
                                   file.length, err);
     att_string_free(&file);
+    if (status == ATT_OK)
+        status = split_text(search, options, err);
     ATT_TRY(path ? set_error_file(status, path, err) : status);
     ATT_TRY(prepare(search, options, err));
     ATT_TRY(search_units(search, err));

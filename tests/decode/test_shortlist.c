@@ -309,6 +309,9 @@ static void bad_lines_are_named(void **state)
         { "a\tb\n", "expected target<TAB>source<TAB>probability, found 'a\\x09b'", 1 },
         { "\n\na b 2\n", "expected a probability from 0 to 1, found '2'", 3 },
         { "xx yy 1\n", "is the shortlist of another model?", 0 },
+        { "a b 1\nx y 1\nx y 1\nx y 1\nx y 1\nx y 1\nx y 1\nx y 1\nx y 1\nx y 1\nx y 1\n",
+          "expected tokens of the model, found them in 1 of 11 lines: is the shortlist of another",
+          0 },
         { "a\tb\t\xff\n", "UTF-8", 1 },
     };
     scene s;

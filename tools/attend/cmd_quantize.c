@@ -13,7 +13,8 @@ typedef struct settings {
 } settings;
 
 const char quantize_details[] =
-    "Writes MODEL with int8 weights: those of linear layers and embeddings become integers of -127 "
+    "Writes MODEL with int8 weights: those of linear layers, RNN layers and embeddings become "
+    "integers of -127 "
     "to 127 with a scale for each output; biases, norms, convolutions and small matrices stay "
     "float. The file has about a quarter of the size and is used like any model, in a quarter of "
     "the memory and faster where the model is large. It cannot be trained.\n"

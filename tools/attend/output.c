@@ -331,6 +331,9 @@ static att_status check_writable(const char *path, att_error *err)
 {
     struct stat info;
     bool exists;
+    if (strcmp(path, "-") == 0)
+        return error_set(err, ATT_BAD_INPUT, path,
+                         "is not a file to write (./- is one of that name)");
     att_status status = examine(&info, &exists, path, err);
     if (status != ATT_OK)
         return status;

@@ -1432,12 +1432,13 @@ typedef struct att_comparison_row {
     double baseline, value; /* the scores of the baseline and of the other system */
     double baseline_mean, baseline_margin, mean, margin; /* of bootstrap resamples: 95 % are in
                                                             mean ± margin */
-    double bootstrap_p, randomization_p;
+    double bootstrap_p, randomization_p;                 /* NaN where the scores are equal */
 } att_comparison_row;
 typedef struct att_comparison att_comparison;
 /* Compares `model`, with the ensemble of the decoding options, with `baseline`, or with the
  * ensemble of `baseline_count` models, on the same data: seq2seq and caption models, classifiers
- * and taggers. A metric is left out where the models split the targets into different tokens. The
+ * and taggers. A metric is left out where the models split the targets into different tokens, the
+ * loss of classifiers where only one of them has a label of the data. The
  * resamples of metric_options (0: 1000) are those of the bootstrap; the randomization makes ten
  * times as many trials. The rest is as in att_model_evaluate_seq2seq(). */
 ATT_API att_status att_models_compare(att_comparison **out, const att_model *model,

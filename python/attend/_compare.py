@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class ComparisonRow(NamedTuple):
     """One metric of two systems, with the p-values of two paired tests.
 
     95 % of the bootstrap resamples are in mean ± margin. Rates are between 0 and 1, text metrics of
-    100.
+    100. Where the scores are equal, the p-values are NaN: there is nothing to explain by chance.
     """
 
     name: str
@@ -27,6 +28,11 @@ class ComparisonRow(NamedTuple):
     margin: float
     bootstrap_p: float
     randomization_p: float
+
+
+def comparison_row(values: tuple[Any, ...]) -> ComparisonRow:
+    """A row as the extension gives it. NaN is one object, so that equal rows are equal."""
+    return ComparisonRow(*(math.nan if value != value else value for value in values))
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,8 @@ class Comparison:
                 f"{scale * row.baseline:.2f} ± {scale * row.baseline_margin:.2f}",
                 f"{scale * row.value:.2f} ± {scale * row.margin:.2f}",
                 f"{scale * (row.value - row.baseline):+.2f}",
-                f"{row.bootstrap_p:.4f}",
-                f"{row.randomization_p:.4f}",
+                "-" if math.isnan(row.bootstrap_p) else f"{row.bootstrap_p:.4f}",
+                "-" if math.isnan(row.randomization_p) else f"{row.randomization_p:.4f}",
             ))  # fmt: skip
         return [head, *rows]
 

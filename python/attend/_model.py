@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from attend import _core
-from attend._compare import Comparison, ComparisonRow
+from attend._compare import Comparison, comparison_row
 from attend._core import Array
 from attend._inspect import (
     AlternativeStep,
@@ -635,7 +635,7 @@ class Model:
             {**decoding, "seed": seed}, tuple(model._get() for model in ensemble),
             list(metrics or ()), options, recorded_data, format, columns,
         )  # fmt: skip
-        return Comparison(lines, [ComparisonRow(*row) for row in rows], notes)
+        return Comparison(lines, [comparison_row(row) for row in rows], notes)
 
     # ---- inside
 

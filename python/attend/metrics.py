@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attend import _core
-from attend._compare import Comparison, ComparisonRow
+from attend._compare import Comparison, comparison_row
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -132,7 +132,7 @@ def compare(
         list(metrics), _lines(hypotheses, "hypotheses"), _lines(baseline, "baseline"),
         _sets(references), options,
     )  # fmt: skip
-    return Comparison(lines, [ComparisonRow(*row) for row in rows], notes)
+    return Comparison(lines, [comparison_row(row) for row in rows], notes)
 
 
 def bleu(hypotheses: Lines, references: References, **options: Unpack[MetricOptions]) -> Score:

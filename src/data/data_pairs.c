@@ -111,9 +111,12 @@ static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_opt
     if (corpus->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name, "has no %s to %s on", noun(reading), purpose);
     return att_fail(err, ATT_BAD_INPUT, name,
-                    "has no %s to %s on: each of its %lld lines has an empty side or more tokens "
+                    "has no %s to %s on: each of its %lld lines%s has an empty side or more tokens "
                     "than max-length",
-                    noun(reading), purpose, (long long)corpus->stats.lines);
+                    noun(reading), purpose, (long long)corpus->stats.lines,
+                    reading->valid_fraction == 0 ? ""
+                    : reading->read_valid        ? " that are held out for validation"
+                                                 : " that are not held out for validation");
 }
 
 att_status att_data_example_format(att_example_format *out, const att_settings *settings,

@@ -64,13 +64,13 @@ static int64_t count_tabs(const att_line_view *line)
     return tabs;
 }
 
-/* An object that has a member. */
+/* The start of an object that has a member; whether the line is all of it, reading tells. */
 static bool is_json(const att_line_view *line)
 {
     att_line_view object = trim(*line);
-    if (object.length < 2 || *object.text != '{' || object.text[object.length - 1] != '}')
+    if (object.length < 2 || *object.text != '{')
         return false;
-    att_line_view inside = trim((att_line_view){ object.text + 1, object.length - 2, 0 });
+    att_line_view inside = trim((att_line_view){ object.text + 1, object.length - 1, 0 });
     return inside.length > 0 && *inside.text == '"';
 }
 

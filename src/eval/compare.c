@@ -272,6 +272,15 @@ static void share_truth(labeled_line *a, labeled_line *b, int64_t count)
     }
 }
 
+/* Whether both models have the true label of the same lines. */
+static bool is_loss_comparable(labeled_line *const lines[SYSTEMS], int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (lines[BASELINE][i].scored != lines[SYSTEM][i].scored)
+            return false;
+    return true;
+}
+
 static att_status test_labels(att_comparison **out, const model_comparison *c,
                               labeled_line *const lines[SYSTEMS], int64_t count, int64_t labels,
                               att_error *err)
@@ -289,8 +298,9 @@ static att_status test_labels(att_comparison **out, const model_comparison *c,
           macro_f1_score },
         { { "loss", "loss", true, .is_rate = false }, 2, add_label_loss, ratio_score },
     };
-    ATT_TRY(att_comparison_new(out, count, ATT_COUNT(rows), err));
-    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
+    size_t row_count = ATT_COUNT(rows) - !is_loss_comparable(lines, count);
+    ATT_TRY(att_comparison_new(out, count, row_count, err));
+    for (size_t i = 0; i < row_count; i++) {
         const att_paired from = { .lines = (size_t)count,
                                   .sum_count = rows[i].sum_count,
                                   .systems = { lines[BASELINE], lines[SYSTEM] },

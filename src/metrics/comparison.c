@@ -8,6 +8,8 @@
 #include "metrics/line_files.h"
 #include "metrics/metric_spec.h"
 
+#include <math.h>
+
 /* As many resamples as sacreBLEU makes. */
 enum { DEFAULT_RESAMPLES = 1000 };
 
@@ -38,8 +40,9 @@ att_status att_comparison_add(att_comparison *to, const att_comparison_row *as,
     row->mean = found.mean[ATT_PAIRED_SYSTEM];
     row->baseline_margin = found.margin[ATT_PAIRED_BASELINE];
     row->margin = found.margin[ATT_PAIRED_SYSTEM];
-    row->bootstrap_p = found.bootstrap_p;
-    row->randomization_p = found.randomization_p;
+    bool equal = row->value == row->baseline; /* there is nothing that could be due to chance */
+    row->bootstrap_p = equal ? NAN : found.bootstrap_p;
+    row->randomization_p = equal ? NAN : found.randomization_p;
     return ATT_OK;
 }
 

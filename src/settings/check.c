@@ -281,8 +281,9 @@ static bool parse_column(att_column *out, const char *text, size_t length)
     enum { MAX_COLUMN = 1000 };
     int64_t number = 0;
     size_t digits = 0;
-    while (digits < length && digits < 9 && text[digits] >= '0' && text[digits] <= '9')
-        number = 10 * number + (text[digits++] - '0');
+    for (; digits < length && text[digits] >= '0' && text[digits] <= '9'; digits++)
+        if (number <= MAX_COLUMN)
+            number = 10 * number + (text[digits] - '0');
     *out = (att_column){ .number = -1, .name = text, .length = length };
     if (length == 4 && memcmp(text, "last", 4) == 0)
         out->number = 0;

@@ -46,6 +46,10 @@ static att_status check_fixed(const att_settings *given, const att_settings *sav
             continue;
         ATT_TRY(get_value(&values[0], given, row->key, err));
         ATT_TRY(get_value(&values[1], saved, row->key, err));
+        if (values[1].length == 0 && values[0].length > 0)
+            return att_fail(err, ATT_BAD_INPUT, name,
+                            "%s %s: a resumed run cannot set it, since the run began without",
+                            row->key, values[0].data);
         if (strcmp(values[0].data, values[1].data) != 0)
             return att_fail(err, ATT_BAD_INPUT, name,
                             "%s %s: a resumed run cannot change it from %s", row->key,

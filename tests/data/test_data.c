@@ -196,6 +196,11 @@ static void data_without_examples_are_refused(void **state)
     assert_refused(GIVEN("pairs", "train", "blank", "valid", "good"), "blank",
                    "has no pairs to train on: each of its 2 lines has an empty side or more tokens "
                    "than max-length");
+    put("long", "c c c c\tb\naaaa\td\naaaa\td\n");
+    assert_refused(
+        GIVEN("pairs", "train", "long", "valid-fraction", "0.5", "max-length", "4"), "long",
+        "has no pairs to train on: each of its 1 lines that are not held out for validation "
+        "has an empty side or more tokens than max-length");
     assert_refused(GIVEN("pairs", "train", "good", "valid", "empty"), "empty",
                    "has no pairs to validate on");
     assert_refused(GIVEN("pairs", "train", "good", "valid-fraction", "0.1"), "good",

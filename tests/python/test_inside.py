@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 from typing import Any
 
@@ -40,6 +41,8 @@ def test_two_models_are_compared_line_by_line(
     assert 0 < row.bootstrap_p <= 1 and 0 < row.randomization_p <= 1
     same = model.compare([model], pairs, resamples=50)
     assert same["exact_match"].value == same["exact_match"].baseline
+    assert math.isnan(same["exact_match"].bootstrap_p) and " -" in str(same)
+    assert same == model.compare([model], pairs, resamples=50)
     assert "p (bootstrap)" in str(found) and "<table" in found._repr_html_() and len(found) > 3
     (tmp_path / "d.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in pairs))
     assert model.compare(transformer, tmp_path / "d.tsv", metrics=["chrf"], resamples=100) == found

@@ -4,6 +4,7 @@
 #include "terminal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,7 +37,7 @@ static void print_row(const att_comparison_row *row, bool is_text_metric)
     printf("%-18s", row->title);
     print_score(row, row->baseline, row->baseline_mean, row->baseline_margin, digits);
     print_score(row, row->value, row->mean, row->margin, digits);
-    if (row->value == row->baseline) /* there is nothing that could be due to chance */
+    if (row->value == row->baseline)
         printf(" %10.*f %12s %15s\n", digits, 0.0, "-", "-");
     else
         printf(" %+10.*f %12.4f %15.4f\n", digits,
@@ -56,9 +57,19 @@ static void print_text(const comparison_report *report)
 
 /* ---- JSON */
 
+enum { P_VALUE_SIZE = 40 };
+
+/* A p-value, or null where the scores are equal. */
+static const char *p_value(char out[P_VALUE_SIZE], double p)
+{
+    snprintf(out, P_VALUE_SIZE, isnan(p) ? "null" : "%.17g", p);
+    return out;
+}
+
 static void print_json(const comparison_report *report)
 {
     const att_comparison_row *row;
+    char bootstrap[P_VALUE_SIZE], randomization[P_VALUE_SIZE];
     printf("{\"%s\":%" PRId64 ",\"bootstrap_samples\":%ld,\"randomization_trials\":%ld",
            report->unit, att_comparison_lines(report->found), report->resamples,
            10 * report->resamples);
@@ -66,11 +77,11 @@ static void print_json(const comparison_report *report)
     for (size_t i = report->first; (row = att_comparison_get(report->found, i)); i++)
         printf("%s{\"metric\":\"%s\",\"baseline\":%.17g,\"baseline_mean\":%.17g,"
                "\"baseline_margin\":%.17g,\"model\":%.17g,\"model_mean\":%.17g,"
-               "\"model_margin\":%.17g,\"difference\":%.17g,\"bootstrap_p\":%.17g,"
-               "\"randomization_p\":%.17g}",
+               "\"model_margin\":%.17g,\"difference\":%.17g,\"bootstrap_p\":%s,"
+               "\"randomization_p\":%s}",
                i > report->first ? "," : "", row->name, row->baseline, row->baseline_mean,
                row->baseline_margin, row->value, row->mean, row->margin, row->value - row->baseline,
-               row->bootstrap_p, row->randomization_p);
+               p_value(bootstrap, row->bootstrap_p), p_value(randomization, row->randomization_p));
     printf("]}\n");
 }
 

@@ -62,7 +62,7 @@ static void print_text(const eval_report *report, const metric_row *rows, size_t
     printf("%-20s %" PRId64 "\n", report->unit ? report->unit : "lines", report->lines);
     if (report->scores && !report->metrics_only)
         printf("%-20s %" PRId64 "\n", "target tokens", report->scores->tokens);
-    if (report->scores && report->scores->several_targets > 0)
+    if (report->scores && report->scores->several_targets > 0 && !report->metrics_only)
         printf("%-20s %" PRId64
                " (sources; an output that equals any target of its source is exact)\n",
                "several targets", report->scores->several_targets);

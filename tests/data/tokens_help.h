@@ -99,7 +99,7 @@ static inline void splice(token_bytes *bytes, size_t at, size_t count, const cha
     memcpy(bytes->data + at, with, length);
     bytes->size += length - count;
     for (size_t i = 0; i < PREFIX; i++)
-        bytes->data[i] = (char)(end >> 8 * i);
+        bytes->data[i] = (char)((uint64_t)end >> 8 * i);
 }
 
 /* Where a text is in the header; 0: nowhere. */

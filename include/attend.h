@@ -991,6 +991,30 @@ ATT_API void att_outputs_free(att_outputs *outputs);
 ATT_API size_t att_outputs_count(const att_outputs *outputs);
 ATT_API const att_output *att_outputs_get(const att_outputs *outputs, size_t line);
 
+/* ---- inputs from a table: a column of a CSV file, of JSON lines or of tab-separated lines */
+
+typedef struct att_inputs_options {
+    size_t size;
+    const char *format;  /* "csv" (with a header), "jsonl" or "tsv" */
+    const char *columns; /* the column of the inputs, by name or number, and of a model with tags
+                            beside the text also theirs: "text", "2", "lemma,features". NULL: as in
+                            training, or those with usual names */
+} att_inputs_options;
+typedef struct att_inputs att_inputs;
+
+/* Reads the inputs of a file ("-": standard input) as att_model_generate(), att_model_classify()
+ * and att_model_tag() take them. Empty lines of a CSV file are left out; other rows without text
+ * are empty inputs. */
+ATT_API att_status att_inputs_load(att_inputs **out, const att_model *model, const char *path,
+                                   const att_inputs_options *options, att_error *err);
+ATT_API void att_inputs_free(att_inputs *inputs);
+ATT_API size_t att_inputs_count(const att_inputs *inputs);
+ATT_API const char *const *att_inputs_lines(const att_inputs *inputs); /* [count] */
+/* The line of the file where an input starts, from 1. */
+ATT_API int64_t att_inputs_line_number(const att_inputs *inputs, size_t index);
+/* Which columns were read: "CSV: inputs in column 1, 'text'". */
+ATT_API const char *att_inputs_description(const att_inputs *inputs);
+
 /* ---- lexical shortlists: the output layer over candidate tokens only */
 /* For each line the next tokens are chosen among the most frequent tokens of the target vocabulary,
  * those that the tokens of the line may become, and those written like them: a large output layer

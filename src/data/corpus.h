@@ -15,6 +15,7 @@ typedef enum att_example_kind {
     ATT_EXAMPLES_SENTENCES, /* a sentence and its label */
     ATT_EXAMPLES_TAGGED,    /* tokens with a label for each */
     ATT_EXAMPLES_CAPTIONS,  /* the number of an image and a caption */
+    ATT_EXAMPLES_INPUTS,    /* inputs of a model alone: their column is that of the target too */
 } att_example_kind;
 
 /* How they stand in it; {0}: pairs, in a format to be guessed. */

@@ -84,6 +84,8 @@ static att_status find_usual_columns(att_example_reader *in, att_error *err)
                                 ? "columns such as source and target (columns A,B names others)"
                             : in->kind == ATT_EXAMPLES_SENTENCES
                                 ? "columns such as text and label (columns A,B names others)"
+                            : in->kind == ATT_EXAMPLES_INPUTS
+                                ? "a column such as text, source or input (columns A names another)"
                                 : "columns such as tokens and labels (columns A,B names others)",
                             err);
     in->has_tags = names[ATT_COLUMN_TAGS] != NULL;
@@ -101,6 +103,8 @@ static void describe(att_example_reader *in)
     for (int i = 0; i < ATT_COLUMN_TAGS + in->has_tags; i++) {
         char quoted[ATT_QUOTED_SIZE];
         size_t length;
+        if (!att_example_is_described(in->kind, i))
+            continue;
         const char *field = att_csv_field(&in->csv, (size_t)in->numbers[i] - 1, &length);
         int more = snprintf(in->description + used, sizeof in->description - used,
                             "%s%s in column %lld, '%s'", i > 0 ? "; " : "",

@@ -25,16 +25,18 @@ bool att_example_usual_names(const char *names[ATT_COLUMN_COUNT], att_example_ki
         { true, "source", "target" },   { true, "input", "output" },
     };
     static const char *const tags[] = { "tags", "features" };
+    bool inputs = kind == ATT_EXAMPLES_INPUTS;
     names[ATT_COLUMN_TAGS] = NULL;
-    for (size_t i = 0; kind == ATT_EXAMPLES_PAIRS && i < ATT_COUNT(tags); i++)
+    for (size_t i = 0; (inputs || kind == ATT_EXAMPLES_PAIRS) && i < ATT_COUNT(tags); i++)
         if (!names[ATT_COLUMN_TAGS] && has(columns, tags[i]))
             names[ATT_COLUMN_TAGS] = tags[i];
     for (size_t i = 0; i < ATT_COUNT(rows); i++) {
-        if (rows[i].tagged != (kind == ATT_EXAMPLES_TAGGED) || !has(columns, rows[i].source) ||
-            !has(columns, rows[i].target))
+        const char *target = inputs ? rows[i].source : rows[i].target;
+        if ((!inputs && rows[i].tagged != (kind == ATT_EXAMPLES_TAGGED)) ||
+            !has(columns, rows[i].source) || !has(columns, target))
             continue;
         names[ATT_COLUMN_SOURCE] = rows[i].source;
-        names[ATT_COLUMN_TARGET] = rows[i].target;
+        names[ATT_COLUMN_TARGET] = target;
         return true;
     }
     return false;

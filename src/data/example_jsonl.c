@@ -64,6 +64,7 @@ static att_status find_keys(att_example_reader *in, const att_json *object, int6
                            "expected members such as %s; columns names others, found %s",
                            in->kind == ATT_EXAMPLES_PAIRS       ? "source and target"
                            : in->kind == ATT_EXAMPLES_SENTENCES ? "text and label"
+                           : in->kind == ATT_EXAMPLES_INPUTS    ? "text, source or input"
                                                                 : "tokens and labels",
                            list_members(quoted, object));
     in->has_tags = names[ATT_COLUMN_TAGS] != NULL;
@@ -71,6 +72,20 @@ static att_status find_keys(att_example_reader *in, const att_json *object, int6
         if (att_string_puts(&in->keys[i], names[i]) != ATT_OK)
             return att_fail_memory(err);
     return ATT_OK;
+}
+
+static void describe(att_example_reader *in)
+{
+    size_t used = (size_t)snprintf(in->description, sizeof in->description, "JSON lines: ");
+    for (int i = 0; i < ATT_COLUMN_TAGS + in->has_tags; i++) {
+        char quoted[ATT_QUOTED_SIZE];
+        if (!att_example_is_described(in->kind, i))
+            continue;
+        used += (size_t)snprintf(in->description + used, sizeof in->description - used,
+                                 "%s%s in \"%s\"", i > 0 ? ", " : "",
+                                 att_example_side_name(in->kind, i),
+                                 att_quote(quoted, in->keys[i].data, in->keys[i].length));
+    }
 }
 
 att_status att_example_jsonl_start(att_example_reader *in, att_error *err)
@@ -88,18 +103,8 @@ att_status att_example_jsonl_start(att_example_reader *in, att_error *err)
         att_json_free(&doc);
         ATT_TRY(status);
     }
-    char source[ATT_QUOTED_SIZE], target[ATT_QUOTED_SIZE], tags[ATT_QUOTED_SIZE] = "";
-    for (int i = 0; i < ATT_COLUMN_TAGS + in->has_tags && in->keys[0].length > 0; i++)
-        att_quote(i == ATT_COLUMN_SOURCE   ? source
-                  : i == ATT_COLUMN_TARGET ? target
-                                           : tags,
-                  in->keys[i].data, in->keys[i].length);
     if (in->keys[0].length > 0)
-        snprintf(in->description, sizeof in->description,
-                 "JSON lines: %s in \"%s\", %s in \"%s\"%s%s%s",
-                 att_example_side_name(in->kind, ATT_COLUMN_SOURCE), source,
-                 att_example_side_name(in->kind, ATT_COLUMN_TARGET), target,
-                 in->has_tags ? ", tags in \"" : "", tags, in->has_tags ? "\"" : "");
+        describe(in);
     return ATT_OK;
 }
 

@@ -14,6 +14,7 @@ const char *att_example_side_name(att_example_kind kind, int side)
         [ATT_EXAMPLES_SENTENCES] = { "sentences", "labels", "tags" },
         [ATT_EXAMPLES_TAGGED] = { "tokens", "labels", "tags" },
         [ATT_EXAMPLES_CAPTIONS] = { "images", "captions", "tags" },
+        [ATT_EXAMPLES_INPUTS] = { "inputs", "inputs", "tags" },
     };
     return names[kind][side];
 }
@@ -138,6 +139,8 @@ static att_status start_columns(att_example_reader *in, att_error *err)
         in->numbers[i] = in->columns.count > 0 ? column->number : i + 1;
         if (in->numbers[i] > 0)
             snprintf(last, sizeof last, "column %d", (int)in->numbers[i]);
+        if (!att_example_is_described(in->kind, i))
+            continue;
         used +=
             (size_t)snprintf(in->description + used, sizeof in->description - used, "%s%s in %s",
                              i > 0 ? ", " : "", att_example_side_name(in->kind, i), last);

@@ -47,6 +47,12 @@ att_status att_example_source(att_line_view *out, att_string *buffer, const att_
 /* "source", "sentences", "tokens"; "target", "labels": a side of the examples in reports. */
 const char *att_example_side_name(att_example_kind kind, int side);
 
+/* Whether a side has a place of its own in reports: the target of inputs is their source. */
+static inline bool att_example_is_described(att_example_kind kind, int side)
+{
+    return kind != ATT_EXAMPLES_INPUTS || side != ATT_COLUMN_TARGET;
+}
+
 /* The format of a text by its first lines, never ATT_DATA_AUTO. A file that could be lines of
  * source<TAB>target is one, but for a header. Fails only without memory. */
 att_status att_example_format_guess(att_data_format *out, const struct att_text_file *file,

@@ -297,7 +297,8 @@ static bool is_same_column(const att_column *a, const att_column *b)
     return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
 }
 
-static bool parse_columns(att_columns *out, const char *text)
+/* Two or three different columns; with `least` 1 also one. */
+static bool parse_columns(att_columns *out, const char *text, int least)
 {
     for (; out->count < ATT_COLUMN_COUNT; text++) {
         size_t length = strcspn(text, ",");
@@ -309,7 +310,7 @@ static bool parse_columns(att_columns *out, const char *text)
         out->count++;
         text += length;
         if (!*text)
-            return out->count >= 2;
+            return out->count >= least;
     }
     return false;
 }
@@ -318,13 +319,30 @@ att_status att_settings_columns(att_columns *out, const att_settings *settings, 
 {
     char quoted[ATT_QUOTED_SIZE];
     *out = (att_columns){ 0 };
-    if (!settings->columns || parse_columns(out, settings->columns))
+    if (!settings->columns || parse_columns(out, settings->columns, 2))
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, NULL,
                     "columns expects two different columns, or three with that of tags, each a "
                     "name, a number from 1 to 1000 or last, such as text,label or 2,last, found "
                     "'%s'",
                     att_quote(quoted, settings->columns, strlen(settings->columns)));
+}
+
+att_status att_settings_input_columns(att_columns *out, const char *text, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    *out = (att_columns){ 0 };
+    if (!parse_columns(out, text, 1) || out->count > 2)
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "columns expects the column of the inputs, or two with that of tags, each a "
+            "name, a number from 1 to 1000 or last, such as text or 1,3, found '%s'",
+            att_quote(quoted, text, strlen(text)));
+    if (out->count == 2)
+        out->items[ATT_COLUMN_TAGS] = out->items[1];
+    out->items[ATT_COLUMN_TARGET] = out->items[ATT_COLUMN_SOURCE];
+    out->count++;
+    return ATT_OK;
 }
 
 att_status att_settings_seconds(double *out, const att_settings *settings, att_error *err)

@@ -312,6 +312,10 @@ typedef struct att_columns {
 /* Parses the setting `columns`. The names belong to the settings. */
 att_status att_settings_columns(att_columns *out, const att_settings *settings, att_error *err);
 
+/* Parses the column of inputs, and after a comma that of their tags. The target of *out is the
+ * column of the inputs too (ATT_EXAMPLES_INPUTS). */
+att_status att_settings_input_columns(att_columns *out, const char *text, att_error *err);
+
 /* Sets the format of files by its name (NULL: leaves it), and checks it and the columns: whether
  * the task reads them. */
 att_status att_settings_check_format(att_settings *settings, const char *format, att_error *err);

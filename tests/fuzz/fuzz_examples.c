@@ -1,7 +1,7 @@
 /* Any bytes as a file of pairs, sentences or tagged sentences in any format: SIGMORPHON, IN: OUT:,
  * CSV, JSON lines, or guessed. The first byte chooses the kind of examples, the format and the
- * columns. Lines of examples rise, their sides are UTF-8 without line ends, and a corpus with tags
- * has only tokens of its vocabulary. */
+ * columns; from 168 on, those of inputs alone. Lines of examples rise, their sides are UTF-8
+ * without line ends, and a corpus with tags has only tokens of its vocabulary. */
 #include "fuzz/fuzz.h"
 
 #include "data/example_reader.h"
@@ -72,6 +72,21 @@ static void read_corpus(const att_pair_text *text, const att_example_format *for
     att_vocab_free(target);
 }
 
+/* Inputs alone, from a column of a table. */
+static void read_inputs(const struct att_text_file *file, int choice)
+{
+    static const att_data_format formats[] = { ATT_DATA_CSV, ATT_DATA_JSONL, ATT_DATA_TSV };
+    static const char *const columns[] = { NULL, "1", "last", "text,tags", "2,3" };
+    const char *chosen = columns[choice / 3 % 5];
+    att_example_format format = { .kind = ATT_EXAMPLES_INPUTS, .format = formats[choice % 3] };
+    if (!chosen && format.format == ATT_DATA_TSV)
+        chosen = "1";
+    if (chosen)
+        PROMISE(att_settings_input_columns(&format.columns, chosen, NULL) == ATT_OK);
+    bool has_tags;
+    read_examples(file, &format, &has_tags);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -88,8 +103,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     PROMISE(att_settings_columns(&format.columns, settings, NULL) == ATT_OK);
     PROMISE(att_string_append(&text.tsv.text, (const char *)data, size - 1) == ATT_OK);
     bool has_tags;
-    read_examples(&text.tsv, &format, &has_tags);
-    read_corpus(&text, &format, has_tags);
+    if (choice < 168) {
+        read_examples(&text.tsv, &format, &has_tags);
+        read_corpus(&text, &format, has_tags);
+    } else {
+        read_inputs(&text.tsv, choice);
+    }
     att_pair_text_free(&text);
     att_settings_free(settings);
     PROMISE(att_alloc_live() == live);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 static const char *const input_overflow_choices[] = { "refuse", "truncate", NULL };
-static const char *const format_choices[] = { "lines", "conll", NULL }; /* run_format */
 
 const char run_details[] =
     "Generates output with MODEL. What is read and written depends on the type of the model.\n"
@@ -18,6 +17,8 @@ const char run_details[] =
     "\n"
     "A classifier reads lines likewise and writes the predicted labels; --json adds the "
     "probabilities.\n"
+    "\n"
+    "With --format csv, jsonl or tsv the inputs are a column of a table, one output per row.\n"
     "\n"
     "A tagger reads lines of tokens separated by white space and writes a label for each token, "
     "separated by spaces; --json adds their probabilities. With --format conll it reads a CoNLL "
@@ -69,8 +70,12 @@ const option run_options[] = {
         "head whose attention weights are used (default: mean over all heads)", .min = 1,
         .max = 1000, .model_types = TYPES_GENERATE_LINES),
     ROW("format", CHOICE, format, "KIND",
-        "what a tagger reads: lines of tokens (default), or conll, a CoNLL file",
-        .choices = format_choices, .model_types = TYPE_TAGGER),
+        "what is read: lines (default), a column of csv, jsonl or tsv, or by a tagger conll",
+        .choices = run_formats, .model_types = TYPES_READ_LINES),
+    ROW("columns", STRING, columns, "A",
+        "with --format csv, jsonl or tsv: the column of the inputs, by name or number, and after a "
+        "comma that of tags (default: as in training, or by usual names)",
+        .model_types = TYPES_READ_LINES),
     ROW("column", INTEGER, column, "N",
         "with --format conll: column of the tokens (default: as in training)", .min = 1, .max = 1e6,
         .model_types = TYPE_TAGGER),
@@ -109,6 +114,8 @@ static exit_code check_inputs(const model_verb *with, att_model_type type, const
     (void)input;
     const run_settings *set = with->settings;
     int max = type == ATT_MODEL_LM ? 0 : 1;
+    if (set->format == RUN_FORMAT_CONLL && type != ATT_MODEL_TAGGER)
+        return report_usage(with->verb, "--format conll is for taggers");
     if (set->image_encoder || set->input_count <= max)
         return EXIT_DONE;
     return report_usage(with->verb, type == ATT_MODEL_LM
@@ -132,6 +139,8 @@ static const char *conflict(const run_settings *set)
         return "--image-encoder needs image files after the model";
     if (set->column > 0 && set->format != RUN_FORMAT_CONLL)
         return "--column is for --format conll";
+    if (set->columns && (set->format == RUN_FORMAT_LINES || set->format == RUN_FORMAT_CONLL))
+        return "--columns is for --format csv, jsonl and tsv";
     if (set->format == RUN_FORMAT_CONLL && (set->json || set->score))
         return "--format conll writes CoNLL: --json and --score are for lines";
     if (set->score && set->json)

@@ -205,6 +205,19 @@ att_status lines_for_each(const char *path, lines_callback *process, void *conte
     return status;
 }
 
+att_status lines_for_each_of(const char *const *lines, size_t count, lines_callback *process,
+                             void *context, att_error *err)
+{
+    reader r = { .name = "" };
+    att_status status = ATT_OK;
+    while (status == ATT_OK && r.before < count && !output_reader_gone()) {
+        size_t left = count - r.before;
+        status = run_callback(&r, process, context, lines + r.before,
+                              left < MAX_BATCH_LINES ? left : MAX_BATCH_LINES, err);
+    }
+    return status;
+}
+
 att_status lines_read_all(att_string *out, const char *path, att_error *err)
 {
     reader r;

@@ -16,6 +16,10 @@ typedef att_status lines_callback(void *context, const char *const *lines, size_
  * it, with the file and the line in *err; and when the reader of the output has closed its end. */
 att_status lines_for_each(const char *path, lines_callback *process, void *context, att_error *err);
 
+/* Processes lines in memory the same way. A bad one is named by its number among them. */
+att_status lines_for_each_of(const char *const *lines, size_t count, lines_callback *process,
+                             void *context, att_error *err);
+
 /* Reads a whole file ("-": standard input). */
 att_status lines_read_all(att_string *out, const char *path, att_error *err);
 

@@ -5,8 +5,17 @@
 #include "program.h"
 
 #include "decoding.h"
+#include "lines.h"
 
-typedef enum run_format { RUN_FORMAT_LINES, RUN_FORMAT_CONLL } run_format;
+typedef enum run_format {
+    RUN_FORMAT_LINES,
+    RUN_FORMAT_CONLL,
+    RUN_FORMAT_CSV,
+    RUN_FORMAT_JSONL,
+    RUN_FORMAT_TSV
+} run_format;
+
+extern const char *const run_formats[]; /* NULL-ended: the words of run_format */
 
 typedef struct run_settings {
     decoding_options decoding;
@@ -23,8 +32,9 @@ typedef struct run_settings {
     long max_input_length;
     int input_overflow; /* att_input_overflow */
     long batch_size;
-    int format;  /* run_format */
-    long column; /* of the tokens in a CoNLL file; 0: as in training */
+    int format;          /* run_format */
+    const char *columns; /* of a table; NULL: not given */
+    long column;         /* of the tokens in a CoNLL file; 0: as in training */
     const char *prefix;
     const char *prefixes;      /* file with one prefix per line */
     const char *prompt;        /* "-": standard input */
@@ -46,6 +56,23 @@ static inline const char *run_input_path(const run_settings *set)
 {
     return set->input_count > 0 ? set->inputs[0] : "-";
 }
+
+/* What a model reads: lines, or the rows of a table (--format csv, jsonl, tsv). */
+typedef struct run_inputs {
+    const char *path;
+    att_inputs *table; /* NULL: lines */
+} run_inputs;
+
+att_status run_inputs_open(run_inputs *out, const run_settings *set, const att_model *model,
+                           att_error *err);
+void run_inputs_close(run_inputs *inputs);
+
+/* Processes all inputs (lines.h). */
+att_status run_inputs_for_each(const run_inputs *inputs, lines_callback *process, void *context,
+                               att_error *err);
+
+/* The line of an input in its file, from 1. */
+size_t run_inputs_line(const run_inputs *inputs, size_t index);
 
 /* The options for lines from `first_line` on; `prefixes` has a forced prefix per output, or is
  * NULL. */

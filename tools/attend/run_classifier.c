@@ -11,6 +11,7 @@
 typedef struct classifier_run {
     const run_settings *set;
     const decoding *models;
+    run_inputs inputs;
     bool noted_tab;
 } classifier_run;
 
@@ -39,12 +40,13 @@ static att_status write_prediction(att_string *out, const att_prediction *predic
     return write_label(out, prediction, s->set->score, err);
 }
 
-static void warn_truncated(const char *path, const att_predictions *predictions, size_t before)
+static void warn_truncated(const run_inputs *inputs, const att_predictions *predictions,
+                           size_t before)
 {
     for (size_t i = 0; i < att_predictions_count(predictions); i++) {
         const att_prediction *prediction = att_predictions_get(predictions, i);
-        lines_warn_truncated(path, before + i + 1, prediction->token_count,
-                             prediction->truncated_input_tokens);
+        lines_warn_truncated(inputs->path, run_inputs_line(inputs, before + i),
+                             prediction->token_count, prediction->truncated_input_tokens);
     }
 }
 
@@ -68,8 +70,8 @@ static att_status classify_lines(void *context, const char *const *lines, size_t
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = write_prediction(&out, att_predictions_get(predictions, i), s, err);
     if (status == ATT_OK) {
-        s->noted_tab = s->noted_tab || lines_note_tab(run_input_path(set), lines, count, before);
-        warn_truncated(run_input_path(set), predictions, before);
+        s->noted_tab = s->noted_tab || lines_note_tab(s->inputs.path, lines, count, before);
+        warn_truncated(&s->inputs, predictions, before);
         status = output_stdout(out.data, out.length, err);
     }
     att_predictions_free(predictions);
@@ -81,6 +83,10 @@ att_status run_classifier(const void *settings, const decoding *models, const ch
                           att_error *err)
 {
     (void)input;
-    classifier_run run = { settings, models, false };
-    return lines_for_each(run_input_path(settings), classify_lines, &run, err);
+    classifier_run run = { .set = settings, .models = models };
+    att_status status = run_inputs_open(&run.inputs, run.set, models->model, err);
+    if (status == ATT_OK)
+        status = run_inputs_for_each(&run.inputs, classify_lines, &run, err);
+    run_inputs_close(&run.inputs);
+    return status;
 }

@@ -11,6 +11,7 @@
 
 typedef struct runner {
     const run_settings *set;
+    run_inputs inputs;
     const decoding *models;
     prefixes prefixes;
     size_t lines_done;
@@ -64,12 +65,12 @@ att_status run_write_output(att_string *out, const att_output *output, size_t nu
     return write_text(out, output, set, err);
 }
 
-static void warn_truncated(const char *path, const att_outputs *outputs, size_t before)
+static void warn_truncated(const run_inputs *inputs, const att_outputs *outputs, size_t before)
 {
     for (size_t i = 0; i < att_outputs_count(outputs); i++) {
         const att_output *output = att_outputs_get(outputs, i);
-        lines_warn_truncated(path, before + i + 1, output->source_count,
-                             output->truncated_input_tokens);
+        lines_warn_truncated(inputs->path, run_inputs_line(inputs, before + i),
+                             output->source_count, output->truncated_input_tokens);
     }
 }
 
@@ -140,11 +141,11 @@ static att_status generate_lines(void *context, const char *const *lines, size_t
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = run_write_output(&out, att_outputs_get(outputs, i), before + i + 1, r->set, err);
     if (status == ATT_OK) {
-        if (r->reads_tabs && lines_note_tab(run_input_path(r->set), lines, count, before))
+        if (r->reads_tabs && lines_note_tab(r->inputs.path, lines, count, before))
             r->reads_tabs = false; /* one note is enough */
-        warn_truncated(run_input_path(r->set), outputs, before);
+        warn_truncated(&r->inputs, outputs, before);
         for (size_t i = 0; i < count; i++)
-            count_notes(r, att_outputs_get(outputs, i), before + i + 1);
+            count_notes(r, att_outputs_get(outputs, i), run_inputs_line(&r->inputs, before + i));
         status = output_stdout(out.data, out.length, err);
         r->lines_done = before + count;
     }
@@ -162,11 +163,14 @@ att_status run_seq2seq(const void *settings, const decoding *models, const char 
     runner r = { .set = set, .models = models, .reads_tabs = !att_model_has_tags(models->model) };
     att_status status = prefixes_open(&r.prefixes, set->prefix, set->prefixes, err);
     if (status == ATT_OK)
-        status = lines_for_each(run_input_path(set), generate_lines, &r, err);
+        status = run_inputs_open(&r.inputs, set, models->model, err);
+    if (status == ATT_OK)
+        status = run_inputs_for_each(&r.inputs, generate_lines, &r, err);
     if (status == ATT_OK && !output_reader_gone())
         status = prefixes_check(&r.prefixes, r.lines_done, err);
     if (status == ATT_OK)
         print_notes(&r);
+    run_inputs_close(&r.inputs);
     prefixes_close(&r.prefixes);
     return status;
 }

@@ -12,6 +12,7 @@
 typedef struct tagger_run {
     const run_settings *set;
     const decoding *models;
+    run_inputs inputs;
     bool noted_tab;
     /* whether the lines look like a CoNLL file: all of one number of columns but blank ones */
     int64_t columns, token_lines, blank_lines;
@@ -52,12 +53,12 @@ static att_status write_tagging(att_string *out, const att_tagging *tagging, con
     return write_labels(out, tagging, s->set->score, err);
 }
 
-static void warn_truncated(const char *path, const att_taggings *taggings, size_t before)
+static void warn_truncated(const run_inputs *inputs, const att_taggings *taggings, size_t before)
 {
     for (size_t i = 0; i < att_taggings_count(taggings); i++) {
         const att_tagging *tagging = att_taggings_get(taggings, i);
-        lines_warn_truncated(path, before + i + 1, tagging->token_count,
-                             tagging->truncated_input_tokens);
+        lines_warn_truncated(inputs->path, run_inputs_line(inputs, before + i),
+                             tagging->token_count, tagging->truncated_input_tokens);
     }
 }
 
@@ -101,7 +102,6 @@ static att_status tag_lines(void *context, const char *const *lines, size_t coun
                             att_error *err)
 {
     tagger_run *s = context;
-    const run_settings *set = s->set;
     const att_tag_options options = tag_options(s);
     att_taggings *taggings = NULL;
     att_string out = { 0 };
@@ -109,8 +109,8 @@ static att_status tag_lines(void *context, const char *const *lines, size_t coun
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = write_tagging(&out, att_taggings_get(taggings, i), s, err);
     if (status == ATT_OK) {
-        s->noted_tab = s->noted_tab || lines_note_tab(run_input_path(set), lines, count, before);
-        warn_truncated(run_input_path(set), taggings, before);
+        s->noted_tab = s->noted_tab || lines_note_tab(s->inputs.path, lines, count, before);
+        warn_truncated(&s->inputs, taggings, before);
         look_at(s, taggings);
         status = output_stdout(out.data, out.length, err);
     }
@@ -138,8 +138,11 @@ att_status run_tagger(const void *settings, const decoding *models, const char *
     tagger_run run = { .set = settings, .models = models };
     if (run.set->format == RUN_FORMAT_CONLL)
         return tag_conll(&run, err);
-    att_status status = lines_for_each(run_input_path(settings), tag_lines, &run, err);
+    att_status status = run_inputs_open(&run.inputs, run.set, models->model, err);
     if (status == ATT_OK)
+        status = run_inputs_for_each(&run.inputs, tag_lines, &run, err);
+    if (status == ATT_OK && !run.inputs.table)
         note_conll(&run);
+    run_inputs_close(&run.inputs);
     return status;
 }

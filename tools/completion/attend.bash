@@ -184,7 +184,8 @@ _attend_value() {
     'run --n-best') ;;
     'run --layer') ;;
     'run --head') ;;
-    'run --format') _attend_words 'lines conll' ;;
+    'run --format') _attend_words 'lines conll csv jsonl tsv' ;;
+    'run --columns') ;;
     'run --column') ;;
     'run --image-encoder') _attend_files '' ;;
     'run --prefix') ;;
@@ -383,14 +384,14 @@ _attend_options() {
         _attend_words '--help --prompt --max-new-tokens --json
             --raw --attention --heads --score
             --alignments --n-best --replace-unknown --layer
-            --head --format --column --image-encoder
-            --recorded-data --prefix --prefixes --beam
-            --beam-stop --length-norm --length-penalty --coverage-penalty
-            --no-repeat-ngram --min-output-length --max-output-length --min-length-ratio
-            --max-length-ratio --sample --temperature --top-k
-            --top-p --seed --ensemble --without-heads
-            --precision --shortlist --shortlist-frequent --shortlist-top
-            --max-input-length --input-overflow --batch-size'
+            --head --format --columns --column
+            --image-encoder --recorded-data --prefix --prefixes
+            --beam --beam-stop --length-norm --length-penalty
+            --coverage-penalty --no-repeat-ngram --min-output-length --max-output-length
+            --min-length-ratio --max-length-ratio --sample --temperature
+            --top-k --top-p --seed --ensemble
+            --without-heads --precision --shortlist --shortlist-frequent
+            --shortlist-top --max-input-length --input-overflow --batch-size'
         ;;
     eval)
         _attend_words '--help --json --hyp --ref

@@ -51,6 +51,8 @@ OPTIONS_WITH_VALUE = ("--prompt", "--input", "--prefix", "--target")
 FILES = {
     "inflections": "tags",
     "docs/running.md train.tsv": "pairs",
+    "docs/running.md reviews.csv": "labels",
+    "docs/running.md inputs.jsonl": "labels",
     "docs/recipes.md german.tsv": "tags",
     "docs/recipes.md dev.tsv": "tags",
     "docs/recipes.md commands.txt": "scan",

@@ -1,4 +1,5 @@
 """Every verb of the program on its smallest inputs, which are made here."""
+import gzip
 import os
 import shutil
 import struct
@@ -71,6 +72,8 @@ def make_texts() -> None:
     write("vectors.txt", ["3 4", "the 1 2 3 4", "dog 4 3 2 1", "zebra 0 0 0 0"])
     write("text.txt", [f'{line} "{line}" (a) {i}.' for i, line in enumerate(SENTENCES)])
     write("long.txt", [f'{line} "{line}" ({i})' for i in range(10) for line in SENTENCES])
+    with open("labels.tsv", "rb") as plain:
+        write_bytes("labels.tsv.gz", gzip.compress(plain.read(), mtime=0))
     write("captions.tsv", [f"{i % 4}\t{line}" for i, line in enumerate(SENTENCES)])
     write("prefixes.txt", ["a", "", "", "b"])
     write_bytes("features.npy", npy((4, 4, 2)))
@@ -239,6 +242,8 @@ def all_scenes() -> list[Scene]:
         Scene("run-lm-sample", f"run {model('lm-transformer')} --prompt the --sample --seed 3 --max-new-tokens 8"),
         Scene("run-llama", f"run {model('llama')} --prompt a --max-new-tokens 4"),
         Scene("run-classifier", f"run {model('classifier')} --json --attention", stdin="lines.txt"),
+        Scene("run-csv", f"run {model('classifier')} IN/labels.csv --format csv"),
+        Scene("run-jsonl", f"run {model('tagger')} - --format jsonl --columns text", stdin="labels.jsonl"),
         Scene("run-tagger", f"run {model('tagger')} --json", stdin="lines.txt"),
         Scene("run-caption", f"run {model('caption')} IN/features.npy --max-output-length 4"),
         Scene("run-encoder", f"run {model('encoder')} IN/photo.jpg", large=True, needs="image"),
@@ -251,6 +256,8 @@ def all_scenes() -> list[Scene]:
         Scene("eval-baseline-tagger", f"eval {model('tagger')} IN/tags.conll --baseline {model('tagger')} --bootstrap-samples 10"),
         Scene("eval-baseline-files", "eval --hyp IN/lines.txt --baseline IN/lines.txt --ref IN/lines.txt --bootstrap-samples 10"),
         Scene("eval-lm", f"eval {model('lm')} IN/text.txt --json"),
+        Scene("eval-lm-stride", f"eval {model('lm-transformer')} IN/text.txt --stride 3"),
+        Scene("eval-gzip", f"eval {model('classifier')} IN/labels.tsv.gz", needs="zlib"),
         Scene("eval-classifier", f"eval {model('classifier')} IN/labels.tsv"),
         Scene("eval-tagger", f"eval {model('tagger')} IN/tags.conll"),
         Scene("eval-caption", f"eval {model('caption')} IN/captions.tsv --features IN/features.npy --max-output-length 4"),

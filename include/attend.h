@@ -998,7 +998,7 @@ typedef struct att_inputs_options {
     const char *format;  /* "csv" (with a header), "jsonl" or "tsv" */
     const char *columns; /* the column of the inputs, by name or number, and of a model with tags
                             beside the text also theirs: "text", "2", "lemma,features". NULL: as in
-                            training, or those with usual names */
+                            training, or a usual name; of "tsv" the first */
 } att_inputs_options;
 typedef struct att_inputs att_inputs;
 
@@ -1325,9 +1325,9 @@ typedef struct att_eval_options {
                                         NULL: one process */
     const char *format, *columns; /* of a file of pairs or sentences, as the settings of these names
                                      have them; both NULL: as in training, or as guessed */
-    int64_t stride; /* of a Transformer language model, at most its context length: the context
-                       moves by so many tokens, which then are all it predicts, so that they have
-                       more before them; 0: its whole length */
+    int64_t stride; /* of a Transformer language model: tokens by which its context moves. Only
+                       these new tokens are scored, those before them are context. From 1 to the
+                       context length; 0: chunks end to end */
 } att_eval_options;
 /* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
  * NaN where there was nothing to count. Start from ATT_INIT(att_seq2seq_eval). */
@@ -1462,7 +1462,7 @@ typedef struct att_comparison att_comparison;
 /* Compares `model`, with the ensemble of the decoding options, with `baseline`, or with the
  * ensemble of `baseline_count` models, on the same data: seq2seq and caption models, classifiers
  * and taggers. A metric is left out where the models split the targets into different tokens, the
- * loss of classifiers where only one of them has a label of the data. The
+ * loss of classifiers and taggers where only one of them has a label of the data. The
  * resamples of metric_options (0: 1000) are those of the bootstrap; the randomization makes ten
  * times as many trials. The rest is as in att_model_evaluate_seq2seq(). */
 ATT_API att_status att_models_compare(att_comparison **out, const att_model *model,

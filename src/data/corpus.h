@@ -15,7 +15,6 @@ typedef enum att_example_kind {
     ATT_EXAMPLES_SENTENCES, /* a sentence and its label */
     ATT_EXAMPLES_TAGGED,    /* tokens with a label for each */
     ATT_EXAMPLES_CAPTIONS,  /* the number of an image and a caption */
-    ATT_EXAMPLES_INPUTS,    /* inputs of a model alone: their column is that of the target too */
 } att_example_kind;
 
 /* How they stand in it; {0}: pairs, in a format to be guessed. */
@@ -23,6 +22,9 @@ typedef struct att_example_format {
     att_example_kind kind;
     att_data_format format;
     att_columns columns;
+    bool
+        sources_only; /* the column of the sources is that of the targets too, which nobody reads */
+    bool no_tags;     /* a column of tags is left out, unless it is one of `columns` */
 } att_example_format;
 
 enum { ATT_FORMAT_DESCRIPTION_SIZE = 512 }; /* of a line that reports it */

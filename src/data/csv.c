@@ -123,6 +123,7 @@ att_status att_csv_next(att_csv_reader *in, bool *found, att_error *err)
         ATT_TRY(read_field(in, err));
     }
     att_line_view record = { in->file->text.data + start, in->position - start, in->line };
+    in->is_empty_line = record.length == 0;
     skip_line_end(in);
     return att_text_line_check(in->file, &record, err);
 }

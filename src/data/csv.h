@@ -17,6 +17,7 @@ typedef struct att_csv_reader {
     size_t *starts; /* [count] of the fields in `text` */
     size_t count, capacity;
     int64_t line;
+    bool is_empty_line; /* without a field in quotes, which would be an empty one */
 } att_csv_reader;
 
 /* Starts with a text, which must outlive the reader. A byte order mark is skipped. */

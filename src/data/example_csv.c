@@ -78,16 +78,16 @@ static att_status find_given_columns(att_example_reader *in, att_error *err)
 static att_status find_usual_columns(att_example_reader *in, att_error *err)
 {
     const char *names[ATT_COLUMN_COUNT];
-    if (!att_example_usual_names(names, in->kind, has_field, &in->csv))
-        return fail_columns(in,
-                            in->kind == ATT_EXAMPLES_PAIRS
-                                ? "columns such as source and target (columns A,B names others)"
-                            : in->kind == ATT_EXAMPLES_SENTENCES
-                                ? "columns such as text and label (columns A,B names others)"
-                            : in->kind == ATT_EXAMPLES_INPUTS
-                                ? "a column such as text, source or input (columns A names another)"
-                                : "columns such as tokens and labels (columns A,B names others)",
-                            err);
+    if (!att_example_usual_names(names, in, has_field, &in->csv))
+        return fail_columns(
+            in,
+            in->sources_only ? "a column such as text, tokens or source (columns A names another)"
+            : in->kind == ATT_EXAMPLES_PAIRS
+                ? "columns such as source and target (columns A,B names others)"
+            : in->kind == ATT_EXAMPLES_SENTENCES
+                ? "columns such as text and label (columns A,B names others)"
+                : "columns such as tokens and labels (columns A,B names others)",
+            err);
     in->has_tags = names[ATT_COLUMN_TAGS] != NULL;
     for (int i = 0; i < ATT_COLUMN_TAGS + in->has_tags; i++)
         in->numbers[i] = find_field(&in->csv, names[i], strlen(names[i]));
@@ -103,7 +103,7 @@ static void describe(att_example_reader *in)
     for (int i = 0; i < ATT_COLUMN_TAGS + in->has_tags; i++) {
         char quoted[ATT_QUOTED_SIZE];
         size_t length;
-        if (!att_example_is_described(in->kind, i))
+        if (!att_example_is_described(in, i))
             continue;
         const char *field = att_csv_field(&in->csv, (size_t)in->numbers[i] - 1, &length);
         int more = snprintf(in->description + used, sizeof in->description - used,
@@ -120,7 +120,7 @@ static att_status read_header(att_example_reader *in, bool *found, att_error *er
     att_csv_start(&in->csv, in->file);
     do {
         ATT_TRY(att_csv_next(&in->csv, found, err));
-    } while (*found && in->csv.count == 1 && in->csv.text.length == 1);
+    } while (*found && in->csv.is_empty_line);
     in->width = *found ? (int64_t)in->csv.count : 0;
     return ATT_OK;
 }
@@ -143,7 +143,7 @@ static bool has_columns(const att_example_reader *in)
     for (int i = 0; i < in->columns.count; i++)
         if (in->columns.items[i].number > in->width)
             return false;
-    return in->columns.count > 0 || att_example_usual_names(names, in->kind, has_field, &in->csv);
+    return in->columns.count > 0 || att_example_usual_names(names, in, has_field, &in->csv);
 }
 
 att_status att_example_csv_detect(bool *out, const struct att_text_file *file,
@@ -162,7 +162,7 @@ att_status att_example_csv_next(att_example_reader *in, bool *found, att_error *
     ATT_TRY(att_csv_next(csv, found, err));
     if (!*found)
         return ATT_OK;
-    bool is_blank = csv->count == 1 && csv->text.length == 1;
+    bool is_blank = csv->is_empty_line;
     if ((int64_t)csv->count != in->width && !is_blank)
         return att_fail_at(err, ATT_BAD_INPUT, in->file->name, (int)csv->line, 0, NULL,
                            "expected %lld columns as in the header, found %lld",

@@ -8,37 +8,37 @@
 
 /* ---- names of columns */
 
-bool att_example_usual_names(const char *names[ATT_COLUMN_COUNT], att_example_kind kind,
+static const struct {
+    bool tagged;
+    const char *source, *target;
+} usual_names[] = {
+    { false, "source", "target" }, { false, "src", "tgt" },        { false, "input", "output" },
+    { false, "text", "label" },    { false, "sentence", "label" }, { false, "lemma", "form" },
+    { true, "tokens", "labels" },  { true, "tokens", "tags" },     { true, "words", "labels" },
+    { true, "words", "tags" },     { true, "text", "labels" },     { true, "sentence", "labels" },
+    { true, "source", "target" },  { true, "input", "output" },
+};
+
+bool att_example_usual_names(const char *names[ATT_COLUMN_COUNT], const att_example_reader *in,
                              bool (*has)(const void *columns, const char *name),
                              const void *columns)
 {
-    static const struct {
-        bool tagged;
-        const char *source, *target;
-    } rows[] = {
-        { false, "source", "target" },  { false, "src", "tgt" },
-        { false, "input", "output" },   { false, "text", "label" },
-        { false, "sentence", "label" }, { false, "lemma", "form" },
-        { true, "tokens", "labels" },   { true, "tokens", "tags" },
-        { true, "words", "labels" },    { true, "words", "tags" },
-        { true, "text", "labels" },     { true, "sentence", "labels" },
-        { true, "source", "target" },   { true, "input", "output" },
-    };
     static const char *const tags[] = { "tags", "features" };
-    bool inputs = kind == ATT_EXAMPLES_INPUTS;
+    bool tagged = in->kind == ATT_EXAMPLES_TAGGED;
     names[ATT_COLUMN_TAGS] = NULL;
-    for (size_t i = 0; (inputs || kind == ATT_EXAMPLES_PAIRS) && i < ATT_COUNT(tags); i++)
+    for (size_t i = 0; in->kind == ATT_EXAMPLES_PAIRS && !in->no_tags && i < ATT_COUNT(tags); i++)
         if (!names[ATT_COLUMN_TAGS] && has(columns, tags[i]))
             names[ATT_COLUMN_TAGS] = tags[i];
-    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
-        const char *target = inputs ? rows[i].source : rows[i].target;
-        if ((!inputs && rows[i].tagged != (kind == ATT_EXAMPLES_TAGGED)) ||
-            !has(columns, rows[i].source) || !has(columns, target))
-            continue;
-        names[ATT_COLUMN_SOURCE] = rows[i].source;
-        names[ATT_COLUMN_TARGET] = target;
-        return true;
-    }
+    for (int alone = 0; alone <= in->sources_only; alone++)
+        for (size_t i = 0; i < ATT_COUNT(usual_names); i++) {
+            if (usual_names[i].tagged != tagged || !has(columns, usual_names[i].source) ||
+                (!alone && !has(columns, usual_names[i].target)))
+                continue;
+            names[ATT_COLUMN_SOURCE] = usual_names[i].source;
+            names[ATT_COLUMN_TARGET] =
+                in->sources_only ? usual_names[i].source : usual_names[i].target;
+            return true;
+        }
     return false;
 }
 

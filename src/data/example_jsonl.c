@@ -59,12 +59,12 @@ static att_status find_keys(att_example_reader *in, const att_json *object, int6
 {
     const char *names[ATT_COLUMN_COUNT];
     char quoted[ATT_QUOTED_SIZE];
-    if (!att_example_usual_names(names, in->kind, has_member, object))
+    if (!att_example_usual_names(names, in, has_member, object))
         return att_fail_at(err, ATT_BAD_INPUT, in->file->name, (int)line, 0, NULL,
                            "expected members such as %s; columns names others, found %s",
-                           in->kind == ATT_EXAMPLES_PAIRS       ? "source and target"
+                           in->sources_only                     ? "text, tokens or source"
+                           : in->kind == ATT_EXAMPLES_PAIRS     ? "source and target"
                            : in->kind == ATT_EXAMPLES_SENTENCES ? "text and label"
-                           : in->kind == ATT_EXAMPLES_INPUTS    ? "text, source or input"
                                                                 : "tokens and labels",
                            list_members(quoted, object));
     in->has_tags = names[ATT_COLUMN_TAGS] != NULL;
@@ -79,7 +79,7 @@ static void describe(att_example_reader *in)
     size_t used = (size_t)snprintf(in->description, sizeof in->description, "JSON lines: ");
     for (int i = 0; i < ATT_COLUMN_TAGS + in->has_tags; i++) {
         char quoted[ATT_QUOTED_SIZE];
-        if (!att_example_is_described(in->kind, i))
+        if (!att_example_is_described(in, i))
             continue;
         used += (size_t)snprintf(in->description + used, sizeof in->description - used,
                                  "%s%s in \"%s\"", i > 0 ? ", " : "",

@@ -14,7 +14,6 @@ const char *att_example_side_name(att_example_kind kind, int side)
         [ATT_EXAMPLES_SENTENCES] = { "sentences", "labels", "tags" },
         [ATT_EXAMPLES_TAGGED] = { "tokens", "labels", "tags" },
         [ATT_EXAMPLES_CAPTIONS] = { "images", "captions", "tags" },
-        [ATT_EXAMPLES_INPUTS] = { "inputs", "inputs", "tags" },
     };
     return names[kind][side];
 }
@@ -139,7 +138,7 @@ static att_status start_columns(att_example_reader *in, att_error *err)
         in->numbers[i] = in->columns.count > 0 ? column->number : i + 1;
         if (in->numbers[i] > 0)
             snprintf(last, sizeof last, "column %d", (int)in->numbers[i]);
-        if (!att_example_is_described(in->kind, i))
+        if (!att_example_is_described(in, i))
             continue;
         used +=
             (size_t)snprintf(in->description + used, sizeof in->description - used, "%s%s in %s",
@@ -233,7 +232,11 @@ att_status att_example_reader_start(att_example_reader *out, const struct att_te
                                     const att_example_format *format, att_error *err)
 {
     bool guessed = format->format == ATT_DATA_AUTO;
-    *out = (att_example_reader){ .file = file, .kind = format->kind, .columns = format->columns };
+    *out = (att_example_reader){ .file = file,
+                                 .kind = format->kind,
+                                 .columns = format->columns,
+                                 .sources_only = format->sources_only,
+                                 .no_tags = format->no_tags };
     out->lines = att_text_file_lines(file);
     out->format = format->format;
     if (guessed)

@@ -12,6 +12,7 @@ typedef struct att_example_reader {
     att_example_kind kind;
     att_data_format format;                        /* as given or guessed, never ATT_DATA_AUTO */
     att_columns columns;                           /* as given */
+    bool sources_only, no_tags;                    /* att_example_format */
     bool has_tags;                                 /* examples have a column of tags */
     char description[ATT_FORMAT_DESCRIPTION_SIZE]; /* for reports; "": source<TAB>target lines */
     att_line_reader lines;
@@ -47,10 +48,10 @@ att_status att_example_source(att_line_view *out, att_string *buffer, const att_
 /* "source", "sentences", "tokens"; "target", "labels": a side of the examples in reports. */
 const char *att_example_side_name(att_example_kind kind, int side);
 
-/* Whether a side has a place of its own in reports: the target of inputs is their source. */
-static inline bool att_example_is_described(att_example_kind kind, int side)
+/* Whether reports name the column of a side: that of sources alone stands for the target too. */
+static inline bool att_example_is_described(const att_example_reader *in, int side)
 {
-    return kind != ATT_EXAMPLES_INPUTS || side != ATT_COLUMN_TARGET;
+    return !in->sources_only || side != ATT_COLUMN_TARGET;
 }
 
 /* The format of a text by its first lines, never ATT_DATA_AUTO. A file that could be lines of
@@ -58,9 +59,10 @@ static inline bool att_example_is_described(att_example_kind kind, int side)
 att_status att_example_format_guess(att_data_format *out, const struct att_text_file *file,
                                     const att_example_format *format, att_error *err);
 
-/* The usual names of columns for a kind of example (source and target, text and label, …): the
- * first row of which `has` finds both. names[ATT_COLUMN_TAGS] may be NULL. */
-bool att_example_usual_names(const char *names[ATT_COLUMN_COUNT], att_example_kind kind,
+/* The usual names of columns for the examples of a reader (source and target, text and label, …):
+ * the first row of which `has` finds both, or, of sources only, the source.
+ * names[ATT_COLUMN_TAGS] may be NULL. */
+bool att_example_usual_names(const char *names[ATT_COLUMN_COUNT], const att_example_reader *in,
                              bool (*has)(const void *columns, const char *name),
                              const void *columns);
 

@@ -94,6 +94,15 @@ static att_status start_gzip(att_unpack *unpack, att_error *err)
     return ATT_OK;
 }
 
+/* Zero bytes, with which a gzip file may be padded at its end. */
+static size_t zeros_before(const char *bytes, size_t size)
+{
+    size_t count = 0;
+    while (count < size && bytes[count] == 0)
+        count++;
+    return count;
+}
+
 static att_status run_gzip(att_unpack *unpack, att_unpack_block *block, const char *name,
                            att_error *err)
 {
@@ -102,6 +111,10 @@ static att_status run_gzip(att_unpack *unpack, att_unpack_block *block, const ch
     size_t out_size = att_min_size(block->out_size, UINT_MAX);
     if (in_size == 0 && block->is_last)
         return unpack->is_inside ? fail_early_end(name, "gzip", err) : ATT_OK;
+    if (!unpack->is_inside && unpack->has_ended && block->in[0] == 0) {
+        block->in_done = zeros_before(block->in, in_size);
+        return ATT_OK;
+    }
     stream->next_in = (Bytef *)(uintptr_t)block->in;
     stream->avail_in = (uInt)in_size;
     stream->next_out = (Bytef *)block->out;
@@ -110,6 +123,7 @@ static att_status run_gzip(att_unpack *unpack, att_unpack_block *block, const ch
     block->in_done = in_size - stream->avail_in;
     block->out_done = out_size - stream->avail_out;
     unpack->is_inside = code != Z_STREAM_END;
+    unpack->has_ended = unpack->has_ended || !unpack->is_inside;
     if (code == Z_STREAM_END)
         return start_gzip(unpack, err);
     if (code == Z_MEM_ERROR)
@@ -155,7 +169,7 @@ static att_status run_zstd(att_unpack *unpack, att_unpack_block *block, const ch
 
 att_status att_unpack_start(att_unpack *unpack, const char *name, att_error *err)
 {
-    unpack->is_inside = false;
+    unpack->is_inside = unpack->has_ended = false;
 #ifdef ATT_HAVE_ZLIB
     if (unpack->kind == ATT_UNPACK_GZIP)
         return start_gzip(unpack, err);

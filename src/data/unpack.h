@@ -11,6 +11,7 @@ typedef struct att_unpack {
     att_unpack_kind kind;
     void *state;    /* of the library */
     bool is_inside; /* a stream has begun and not ended */
+    bool has_ended; /* a stream has ended: what follows is another, or padding */
 } att_unpack;
 
 /* The bytes of one call: in_done of in_size are consumed, out_done of out_size produced. */

@@ -38,27 +38,51 @@ static att_status find_format(att_data_format *out, const char *name, att_error 
                     name ? "'" : "");
 }
 
-/* The columns of training, without that of the targets; of tab-separated lines at least the first.
- * JSON lines have no numbers of columns. */
+/* The columns of tab-separated lines: of training where the first line has them, else the first,
+ * and tags in the last of three or the second of two. */
+static att_status tsv_columns(att_columns *out, const att_model *model,
+                              const struct att_text_file *file, att_error *err)
+{
+    att_line_reader lines = att_text_file_lines(file);
+    att_line_view line = { "", 0, 0 };
+    int64_t count = 1, last = 0;
+    bool named = false;
+    (void)att_line_reader_next(&lines, &line);
+    for (size_t i = 0; i < line.length; i++)
+        count += line.text[i] == '\t';
+    for (int i = 0; i < out->count; i++) {
+        named = named || out->items[i].number < 0;
+        if (i != ATT_COLUMN_TARGET && out->items[i].number > last)
+            last = out->items[i].number;
+    }
+    if (out->count > 0 && !named && last <= count)
+        return ATT_OK;
+    bool tags = att_model_has_tags(model) && count > 1;
+    return att_settings_input_columns(out, !tags ? "1" : count > 2 ? "1,3" : "1,2", err);
+}
+
+/* The columns of training, without that of the targets, where they can be those of the table: JSON
+ * lines have no numbers, and the numbers of a tagger are mostly those of CoNLL files. */
 static att_status trained_columns(att_columns *out, const att_model *model, att_data_format format,
-                                  att_error *err)
+                                  const struct att_text_file *file, att_error *err)
 {
     ATT_TRY(att_settings_columns(out, model->settings, err));
-    if (format == ATT_DATA_JSONL && out->count > 0 && out->items[ATT_COLUMN_SOURCE].number >= 0)
+    bool numbered = out->count > 0 && out->items[ATT_COLUMN_SOURCE].number >= 0;
+    if (numbered && (format == ATT_DATA_JSONL || att_model_type_get(model) == ATT_MODEL_TAGGER))
         *out = (att_columns){ 0 };
+    if (format == ATT_DATA_TSV)
+        ATT_TRY(tsv_columns(out, model, file, err));
     if (out->count > 0)
         out->items[ATT_COLUMN_TARGET] = out->items[ATT_COLUMN_SOURCE];
-    else if (format == ATT_DATA_TSV)
-        return att_settings_input_columns(out, att_model_has_tags(model) ? "1,2" : "1", err);
     return ATT_OK;
 }
 
 static att_status choose_columns(att_example_format *out, const att_model *model,
-                                 const att_inputs_options *options, att_error *err)
+                                 const att_inputs_options *options,
+                                 const struct att_text_file *file, att_error *err)
 {
-    ATT_TRY(find_format(&out->format, options->format, err));
     if (!options->columns)
-        return trained_columns(&out->columns, model, out->format, err);
+        return trained_columns(&out->columns, model, out->format, file, err);
     ATT_TRY(att_settings_input_columns(&out->columns, options->columns, err));
     if (out->columns.count < ATT_COLUMN_COUNT || att_model_has_tags(model))
         return ATT_OK;
@@ -82,11 +106,6 @@ static att_status add_line(att_inputs *inputs, const att_line_view *line, att_er
     return ATT_OK;
 }
 
-static bool is_empty_record(const att_example_reader *rows)
-{
-    return rows->format == ATT_DATA_CSV && rows->csv.count == 1 && rows->csv.text.length == 1;
-}
-
 static att_status read_rows(att_inputs *inputs, att_example_reader *rows, att_error *err)
 {
     att_string buffer = { 0 };
@@ -97,7 +116,7 @@ static att_status read_rows(att_inputs *inputs, att_example_reader *rows, att_er
         status = att_example_reader_next(rows, &found, err);
         if (status != ATT_OK || !found)
             break;
-        if (is_empty_record(rows))
+        if (rows->format == ATT_DATA_CSV && rows->csv.is_empty_line)
             continue;
         status = att_example_source(&line, &buffer, rows, err);
         line.number = rows->sides[ATT_COLUMN_SOURCE].number;
@@ -111,11 +130,10 @@ static att_status read_rows(att_inputs *inputs, att_example_reader *rows, att_er
 }
 
 static att_status read_file(att_inputs *inputs, const struct att_text_file *file,
-                            const att_example_format *format, bool has_tags, att_error *err)
+                            const att_example_format *format, att_error *err)
 {
     att_example_reader rows;
     att_status status = att_example_reader_start(&rows, file, format, err);
-    rows.has_tags = rows.has_tags && has_tags;
     if (status == ATT_OK)
         status = read_rows(inputs, &rows, err);
     strcpy(inputs->description, rows.description);
@@ -126,12 +144,19 @@ static att_status read_file(att_inputs *inputs, const struct att_text_file *file
 static att_status load(att_inputs *inputs, const att_model *model, const char *path,
                        const att_inputs_options *options, att_error *err)
 {
-    att_example_format format = { .kind = ATT_EXAMPLES_INPUTS };
+    att_model_type type = att_model_type_get(model);
+    att_example_format format = { .kind = type == ATT_MODEL_TAGGER       ? ATT_EXAMPLES_TAGGED
+                                          : type == ATT_MODEL_CLASSIFIER ? ATT_EXAMPLES_SENTENCES
+                                                                         : ATT_EXAMPLES_PAIRS,
+                                  .sources_only = true,
+                                  .no_tags = !att_model_has_tags(model) };
     struct att_text_file file = { 0 };
-    ATT_TRY(choose_columns(&format, model, options, err));
+    ATT_TRY(find_format(&format.format, options->format, err));
     att_status status = att_text_file_load(&file, path, err);
     if (status == ATT_OK)
-        status = read_file(inputs, &file, &format, att_model_has_tags(model), err);
+        status = choose_columns(&format, model, options, &file, err);
+    if (status == ATT_OK)
+        status = read_file(inputs, &file, &format, err);
     att_string_free(&file.text);
     return status;
 }

@@ -132,6 +132,10 @@ att_status att_model_tag_conll(att_string *out, const att_model *model, const ch
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "input-overflow truncate leaves tokens without a label, which a CoNLL file "
                         "cannot have");
+    if (column < 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "column %lld: expected the number of a column, from 1, or 0",
+                        (long long)column);
     struct att_text_file file;
     conll_call call = { .model = model, .options = &resolved, .out = out };
     att_status status = att_text_file_load(&file, path, err);

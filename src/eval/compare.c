@@ -384,12 +384,24 @@ static double score_tags(const double *sums, size_t count, const void *context)
     return ((const tagger_metric *)context)->score(sums);
 }
 
+/* Whether both models have the labels of the same number of tokens in every sentence. */
+static bool is_tag_loss_comparable(double *const stats[SYSTEMS], int64_t sentences)
+{
+    for (int64_t i = 0; i < sentences; i++) {
+        int64_t at = i * ATT_TAGGER_STATS + ATT_TAGGER_SCORED;
+        if (stats[BASELINE][at] != stats[SYSTEM][at])
+            return false;
+    }
+    return true;
+}
+
 static att_status test_tags(att_comparison **out, const model_comparison *c,
                             double *const stats[SYSTEMS], int64_t sentences, bool has_spans,
                             att_error *err)
 {
+    size_t end = ATT_COUNT(tagger_metrics) - !is_tag_loss_comparable(stats, sentences);
     ATT_TRY(att_comparison_new(out, sentences, ATT_COUNT(tagger_metrics), err));
-    for (size_t i = has_spans ? 0 : 1; i < ATT_COUNT(tagger_metrics); i++) {
+    for (size_t i = has_spans ? 0 : 1; i < end; i++) {
         const att_paired from = { .lines = (size_t)sentences,
                                   .sum_count = ATT_TAGGER_STATS,
                                   .systems = { stats[BASELINE], stats[SYSTEM] },

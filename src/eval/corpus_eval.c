@@ -354,15 +354,15 @@ static att_status eval_batches(evaluation *e, att_error *err)
 static att_status open_batches(evaluation *e, att_error *err)
 {
     const att_settings *settings = e->model->settings;
-    int64_t tokens = e->options->batch_tokens;
+    int64_t given = e->options->batch_tokens, tokens = given > 0 ? given : settings->batch_tokens;
     const att_lm_batches_options overlapping = {
-        .batch_tokens = tokens > 0 ? tokens : settings->batch_tokens,
+        .batch_tokens = tokens,
         .sequence_length = settings->sequence_length,
         .stride = e->options->stride,
     };
     if (e->options->stride > 0)
         return att_lm_batches_new(&e->batches, e->corpus, &overlapping, err);
-    return att_data_batches(&e->batches, e->corpus, settings, overlapping.batch_tokens, 0, err);
+    return att_data_batches(&e->batches, e->corpus, settings, tokens, 0, err);
 }
 
 static att_status open_search(evaluation *e, const att_decoding_options *decoding, att_error *err)

@@ -160,6 +160,8 @@ att_status att_evaluation_open(att_evaluation *call, att_model_type type, const 
     ATT_TRY(ATT_OPTIONS_COPY(att_decoding_options, &call->decoding, call->options.decoding, err));
     ATT_TRY(ATT_OPTIONS_COPY(att_metric_options, &call->metric_options,
                              call->options.metric_options, err));
+    if (call->options.stride != 0 && type != ATT_MODEL_LM)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "stride is for language models");
     call->options.decoding = &call->decoding;
     call->options.metric_options = &call->metric_options;
     if (path && call->options.examples)

@@ -164,7 +164,7 @@ typedef struct att_row_loss_result {
     double loss;
     int64_t tokens, correct;
     float *token_losses;    /* receives the loss of each token; NULL: not wanted */
-    int64_t context_tokens; /* still to come, which do not count (att_batch) */
+    int64_t context_tokens; /* left to skip: context, not scored (att_batch) */
 } att_row_loss_result;
 
 /* Sums over the target tokens of a batch, end tokens included. */

@@ -262,6 +262,9 @@ static att_status check_architecture(const att_settings *settings, att_error *er
 
 static att_status check_ranges(const att_settings *settings, att_error *err)
 {
+    if (settings->out && strcmp(settings->out, "-") == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "out -: expected the name of a file (./- is one of that name)");
     if (settings->min_window > settings->max_window)
         return att_fail(err, ATT_BAD_INPUT, NULL, "min-window %lld exceeds max-window %lld",
                         (long long)settings->min_window, (long long)settings->max_window);

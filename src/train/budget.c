@@ -236,13 +236,13 @@ static att_status choose_size(att_training *training, run_speed *speed, double b
 
 /* ---- the plan */
 
-static att_status refuse_short(const att_training *training, const run_speed *speed, double used,
-                               att_error *err)
+static att_status refuse_short(const run_speed *speed, double used, att_error *err)
 {
-    return att_fail(err, ATT_BAD_INPUT, NULL,
-                    "time %s is too short: reading the data and timing took %.1f s, a step takes "
-                    "about %.2g s and a validation %.2g s",
-                    training->settings->time, used, speed->step_seconds, speed->validation_seconds);
+    return att_fail(
+        err, ATT_BAD_INPUT, NULL,
+        "time is too short: reading the data and timing took %.1f s, a step takes about "
+        "%.2g s and a validation %.2g s",
+        used, speed->step_seconds, speed->validation_seconds);
 }
 
 /* Warm-up takes a tenth of the run at most, and the learning rate falls to its end. */
@@ -264,7 +264,7 @@ static att_status choose_length(att_training *training, const run_speed *speed, 
     double used = att_clock_seconds() - training->budget.start;
     step_count count = count_steps(settings, speed, seconds_left(training) - FREE_PART * seconds);
     if (count.steps < 1)
-        return refuse_short(training, speed, used, err);
+        return refuse_short(speed, used, err);
     snprintf(why, sizeof why,
              "%s at %.3g steps per second; %.1f s were used to read the data and to time steps",
              settings->time, 1 / speed->step_seconds, used);

@@ -53,8 +53,6 @@ static att_status move_file(const char *from, const char *to, att_error *err)
 /* Data are read once for each round of each try. */
 static att_status check_data_files(const att_settings *settings, att_error *err)
 {
-    if (settings->resume)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "try and resume cannot be used together");
     const char *const files[] = { settings->train, settings->source,       settings->target,
                                   settings->valid, settings->valid_source, settings->valid_target };
     for (size_t i = 0; i < ATT_COUNT(files); i++)
@@ -269,6 +267,8 @@ static att_status search_and_train(att_search *search, const att_settings *setti
 {
     att_file_lock lock = { 0 };
     slice at = { .search = search, .on_event = on_event, .context = context };
+    if (settings->resume)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "try and resume cannot be used together");
     ATT_TRY(check_data_files(settings, err));
     ATT_TRY(att_search_plan(search, settings, search_cost(settings->tries),
                             count_rounds(settings->tries), err));

@@ -290,7 +290,6 @@ static att_status open_first(att_training **out, att_settings **settings, const 
                              double cost, att_error *err)
 {
     double seconds;
-    char own_time[64] = "";
     *out = NULL;
     ATT_TRY(copy_given(settings, given, false, err));
     if (given->out)
@@ -303,16 +302,8 @@ static att_status open_first(att_training **out, att_settings **settings, const 
                             given->time, given->tries);
         snprintf(time, sizeof time, "%.0fs", floor(seconds / cost));
         ATT_TRY(att_settings_set(*settings, "time", time, err));
-        snprintf(own_time, sizeof own_time, "time %s ", time);
     }
-    att_error cause = { 0 };
-    att_status status = att_training_new(out, *settings, NULL, &cause);
-    if (err)
-        *err = cause;
-    if (seconds > 0 && strncmp(cause.message, own_time, strlen(own_time)) == 0)
-        return att_fail(err, status, NULL, "time %s for %" PRId64 " tries: of each, %.300s",
-                        given->time, given->tries, cause.message);
-    return status;
+    return att_training_new(out, *settings, NULL, err);
 }
 
 static att_status plan_tries(att_search *search, const search_base *base, att_error *err)

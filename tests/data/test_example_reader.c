@@ -51,7 +51,9 @@ static void assert_examples(att_example_kind kind, att_data_format format, const
     att_settings *settings;
     att_string got = { 0 };
     size_t live;
-    att_example_format how = { kind, format, columns_of(&settings, columns) };
+    att_example_format how = { .kind = kind,
+                               .format = format,
+                               .columns = columns_of(&settings, columns) };
     live = att_alloc_live();
     read_all(&got, &file, how);
     assert_string_equal(got.data ? got.data : "", wanted);

@@ -205,6 +205,14 @@ static void gzip_files_are_unpacked(void **state)
     size_t size = sizeof packed - z.avail_out;
     deflateEnd(&z);
     check_compressed(packed, size);
+    memset(packed + size, 0, 10); /* padding */
+    put_bytes("padded", packed, size + 10);
+    assert_reads("padded", text, strlen(text));
+    assert_loads("padded",
+                 &(att_string){ .data = (char *)(uintptr_t)text, .length = strlen(text) });
+    packed[size + 9] = 'x';
+    put_bytes("cut", packed, size + 10);
+    assert_is_damaged("cut");
 #else
     skip();
 #endif

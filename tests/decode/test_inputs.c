@@ -65,14 +65,35 @@ static void rows_of_csv_are_inputs(void **state)
     (void)state;
     att_model *model = make_classifier(NULL);
     const char *text = "id,text\n1,\"a, \"\"b\"\"\nc\"\n\n2,\n3,b\n";
-    assert_reads(model, (table){ text, "csv", NULL }, "CSV: inputs in column 2, 'text'",
+    assert_reads(model, (table){ text, "csv", NULL }, "CSV: sentences in column 2, 'text'",
                  LINES("a, \"b\" c", "", "b"), NUMBERS(2, 5, 6));
-    assert_reads(model, (table){ text, "csv", "id" }, "CSV: inputs in column 1, 'id'",
+    assert_reads(model, (table){ text, "csv", "id" }, "CSV: sentences in column 1, 'id'",
                  LINES("1", "2", "3"), NUMBERS(2, 5, 6));
     assert_reads(model, (table){ "x\ty\na\tb\n", "csv", "last" },
-                 "tab-separated with a header: inputs in column 2, 'y'", LINES("b"), NUMBERS(2));
+                 "tab-separated with a header: sentences in column 2, 'y'", LINES("b"), NUMBERS(2));
     assert_reads(model, (table){ "", "csv", NULL }, "", (const char *const[]){ NULL },
                  (const int64_t[]){ 0 });
+    att_model_free(model);
+}
+
+static void empty_fields_are_rows_and_empty_lines_are_not(void **state)
+{
+    (void)state;
+    att_model *model = make_classifier(NULL);
+    assert_reads(model, (table){ "text\na\n\n\"\"\nb\n", "csv", NULL },
+                 "CSV: sentences in column 1, 'text'", LINES("a", "", "b"), NUMBERS(2, 4, 5));
+    att_model_free(model);
+}
+
+/* The training file itself is read as in training, whatever other columns it has. */
+static void the_column_is_that_of_training(void **state)
+{
+    (void)state;
+    att_model *model = make_classifier(NULL);
+    assert_reads(model, (table){ "source,text,label\nx,a,yes\n", "csv", NULL },
+                 "CSV: sentences in column 2, 'text'", LINES("a"), NUMBERS(2));
+    assert_reads(model, (table){ "tags,source\nx,a\n", "csv", NULL },
+                 "CSV: sentences in column 2, 'source'", LINES("a"), NUMBERS(2));
     att_model_free(model);
 }
 
@@ -82,10 +103,10 @@ static void json_lines_and_columns_are_inputs(void **state)
     att_model *model = make_classifier(NULL);
     assert_reads(model,
                  (table){ "{\"text\":\"a\\tb\"}\n\n{\"id\":1,\"text\":[\"a\",2]}", "jsonl", NULL },
-                 "JSON lines: inputs in \"text\"", LINES("a b", "", "a 2"), NUMBERS(1, 2, 3));
-    assert_reads(model, (table){ "a\tb\nb\n\n", "tsv", NULL }, "tab-separated: inputs in column 1",
-                 LINES("a", "b", ""), NUMBERS(1, 2, 3));
-    assert_reads(model, (table){ "a\tb\n", "tsv", "2" }, "tab-separated: inputs in column 2",
+                 "JSON lines: sentences in \"text\"", LINES("a b", "", "a 2"), NUMBERS(1, 2, 3));
+    assert_reads(model, (table){ "a\tb\nb\n\n", "tsv", NULL },
+                 "tab-separated: sentences in column 1", LINES("a", "b", ""), NUMBERS(1, 2, 3));
+    assert_reads(model, (table){ "a\tb\n", "tsv", "2" }, "tab-separated: sentences in column 2",
                  LINES("b"), NUMBERS(1));
     att_model_free(model);
 }
@@ -95,13 +116,17 @@ static void columns_are_those_of_training(void **state)
     (void)state;
     att_model *named = make_classifier("review,stars"), *numbered = make_classifier("2,1");
     assert_reads(named, (table){ "text,review\na,b\n", "csv", NULL },
-                 "CSV: inputs in column 2, 'review'", LINES("b"), NUMBERS(2));
+                 "CSV: sentences in column 2, 'review'", LINES("b"), NUMBERS(2));
     assert_reads(named, (table){ "{\"text\":\"a\",\"review\":\"b\"}", "jsonl", NULL },
-                 "JSON lines: inputs in \"review\"", LINES("b"), NUMBERS(1));
-    assert_reads(numbered, (table){ "a\tb\n", "tsv", NULL }, "tab-separated: inputs in column 2",
+                 "JSON lines: sentences in \"review\"", LINES("b"), NUMBERS(1));
+    assert_reads(numbered, (table){ "a\tb\n", "tsv", NULL }, "tab-separated: sentences in column 2",
                  LINES("b"), NUMBERS(1));
+    assert_reads(numbered, (table){ "a\n", "tsv", NULL }, "tab-separated: sentences in column 1",
+                 LINES("a"), NUMBERS(1));
+    assert_reads(named, (table){ "a\tb\n", "tsv", NULL }, "tab-separated: sentences in column 1",
+                 LINES("a"), NUMBERS(1));
     assert_reads(numbered, (table){ "{\"text\":\"a\"}", "jsonl", NULL },
-                 "JSON lines: inputs in \"text\"", LINES("a"), NUMBERS(1));
+                 "JSON lines: sentences in \"text\"", LINES("a"), NUMBERS(1));
     att_model_free(named);
     att_model_free(numbered);
 }
@@ -116,11 +141,11 @@ static void what_cannot_be_read_is_named(void **state)
     } cases[] = {
         { { "a\n", NULL, NULL }, "format of inputs: expected csv, jsonl or tsv", 0 },
         { { "a\n", "conll", NULL }, "expected csv, jsonl or tsv, found 'conll'", 0 },
-        { { "a,b\n", "csv", NULL }, "expected a column such as text, source or input", 1 },
+        { { "a,b\n", "csv", NULL }, "expected a column such as text, tokens or source", 1 },
         { { "text\na\n", "csv", "b" }, "expected the column 'b' in the header, found text", 1 },
         { { "text,n\na\n", "csv", NULL }, "expected 2 columns as in the header, found 1", 2 },
         { { "text\n\"a\n", "csv", NULL }, "expected a quote that closes the one of this line", 2 },
-        { { "{\"a\":1}\n", "jsonl", NULL }, "expected members such as text, source or input", 1 },
+        { { "{\"a\":1}\n", "jsonl", NULL }, "expected members such as text, tokens or source", 1 },
         { { "{\"text\":\"a\"}\n{}\n", "jsonl", NULL }, "expected the member \"text\"", 2 },
         { { "{\"text\":null}\n", "jsonl", NULL }, "expected a string, a whole number", 1 },
         { { "a\tb\nc\n", "tsv", "2" }, "expected at least 2 columns, found 1 column", 2 },
@@ -173,6 +198,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_csv_are_inputs),
+        cmocka_unit_test(empty_fields_are_rows_and_empty_lines_are_not),
+        cmocka_unit_test(the_column_is_that_of_training),
         cmocka_unit_test(json_lines_and_columns_are_inputs),
         cmocka_unit_test(columns_are_those_of_training),
         cmocka_unit_test(what_cannot_be_read_is_named),

@@ -78,7 +78,10 @@ static void read_inputs(const struct att_text_file *file, int choice)
     static const att_data_format formats[] = { ATT_DATA_CSV, ATT_DATA_JSONL, ATT_DATA_TSV };
     static const char *const columns[] = { NULL, "1", "last", "text,tags", "2,3" };
     const char *chosen = columns[choice / 3 % 5];
-    att_example_format format = { .kind = ATT_EXAMPLES_INPUTS, .format = formats[choice % 3] };
+    att_example_format format = { .kind = choice % 2 ? ATT_EXAMPLES_PAIRS : ATT_EXAMPLES_TAGGED,
+                                  .format = formats[choice % 3],
+                                  .sources_only = true,
+                                  .no_tags = choice > 200 };
     if (!chosen && format.format == ATT_DATA_TSV)
         chosen = "1";
     if (chosen)

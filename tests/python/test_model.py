@@ -217,6 +217,10 @@ def test_a_conll_file_gets_a_column_of_labels(tmp_path: pathlib.Path) -> None:
         tagger.tag_conll(path, column=3)
     with pytest.raises(FileNotFoundError):
         tagger.tag_conll("missing.conll")
+    with pytest.raises(attend.Error, match="column -1"):
+        tagger.tag_conll(path, column=-1)
+    with pytest.raises(attend.Error, match="stride is for language models"):
+        tagger.evaluate([("dog 1", "NOUN NUM")], stride=3)
     with pytest.raises(TypeError, match="unknown option"):
         tagger.tag_conll(path, colour=3)  # type: ignore[call-arg]
 

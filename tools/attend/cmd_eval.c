@@ -77,7 +77,7 @@ const option eval_options[] = {
         .model_types = TYPE_SEQ2SEQ | TYPE_CLASSIFIER | TYPE_TAGGER),
     ROW("stride", INTEGER, stride, "N",
         "move the context of a Transformer by N tokens and score only these, so that each has "
-        "more before it: slower, and a lower loss (default: the context length)",
+        "more before it: slower, and usually a lower loss (default: chunks end to end)",
         .min = 1, .max = 1e9, .model_types = TYPE_LM),
     ROW("features", STRING, features, "FILE", "image features of the captions in DATA, as .npy",
         .model_types = TYPE_CAPTION),

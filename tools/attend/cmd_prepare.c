@@ -162,8 +162,12 @@ static exit_code run_request(prepare_request *request, const struct verb *verb, 
         return report_usage(verb, "expects --output FILE");
     code = prepare_set_task(request, verb, operands, args);
     size_t corpora = (size_t)operands - 1;
-    att_corpus_input *inputs = calloc(corpora, sizeof *inputs);
     att_error err = { 0 };
+    att_status status =
+        output_check_paths((output_names){ &request->output, 1 }, (output_names){ NULL, 0 }, &err);
+    if (status != ATT_OK)
+        return report(status, &err);
+    att_corpus_input *inputs = calloc(corpora, sizeof *inputs);
     if (!inputs)
         return report(error_memory(&err), &err);
     for (size_t i = 0; i < corpora && code == EXIT_DONE; i++)

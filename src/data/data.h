@@ -62,6 +62,10 @@ att_status att_data_batches(att_batches **out, const att_corpus *corpus,
                             const att_settings *settings, int64_t tokens, uint64_t seed,
                             att_error *err);
 
+/* How the settings describe the files of pairs, sentences or tagged sentences. */
+att_status att_data_example_format(att_example_format *out, const att_settings *settings,
+                                   att_error *err);
+
 /* The batches of training: with the size and the seed of the settings. Those of a language model
  * that carries its state are `accumulate` groups of streams (batch_lm.h). */
 att_status att_data_training_batches(att_batches **out, const att_corpus *corpus,

@@ -36,10 +36,6 @@ att_status att_data_start_vocab(att_vocab **out, const att_data *data, const att
 att_status att_data_extend_vocab(att_vocab **vocab, const att_vocab *initial, int64_t *added,
                                  att_error *err);
 
-/* How the settings describe the files of pairs, sentences or tagged sentences. */
-att_status att_data_example_format(att_example_format *out, const att_settings *settings,
-                                   att_error *err);
-
 /* The fraction of the training data that is validated on if no validation data are given: with
  * valid-fraction 0 all are trained on, and a sample of them is validated on. */
 #define ATT_VALID_SAMPLE 0.05

@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "base/options.h"
 #include "base/progress.h"
+#include "data/data.h"
 #include "data/example_reader.h"
 #include "model/model.h"
 
@@ -61,16 +62,16 @@ static att_status tsv_columns(att_columns *out, const att_model *model,
     return att_settings_input_columns(out, !tags ? "1" : count > 2 ? "1,3" : "1,2", err);
 }
 
-/* The columns of training, without that of the targets, where they can be those of the table: JSON
- * lines have no numbers, and the numbers of a tagger are mostly those of CoNLL files. */
-static att_status trained_columns(att_columns *out, const att_model *model, att_data_format format,
+/* Replaces the columns of training, which *format has, by those of the table: JSON lines have no
+ * numbers, the numbers of a tagger are mostly those of CoNLL files, and nobody reads targets. */
+static att_status trained_columns(att_example_format *format, const att_model *model,
                                   const struct att_text_file *file, att_error *err)
 {
-    ATT_TRY(att_settings_columns(out, model->settings, err));
+    att_columns *out = &format->columns;
     bool numbered = out->count > 0 && out->items[ATT_COLUMN_SOURCE].number >= 0;
-    if (numbered && (format == ATT_DATA_JSONL || att_model_type_get(model) == ATT_MODEL_TAGGER))
+    if (numbered && (format->format == ATT_DATA_JSONL || format->kind == ATT_EXAMPLES_TAGGED))
         *out = (att_columns){ 0 };
-    if (format == ATT_DATA_TSV)
+    if (format->format == ATT_DATA_TSV)
         ATT_TRY(tsv_columns(out, model, file, err));
     if (out->count > 0)
         out->items[ATT_COLUMN_TARGET] = out->items[ATT_COLUMN_SOURCE];
@@ -82,7 +83,7 @@ static att_status choose_columns(att_example_format *out, const att_model *model
                                  const struct att_text_file *file, att_error *err)
 {
     if (!options->columns)
-        return trained_columns(&out->columns, model, out->format, file, err);
+        return trained_columns(out, model, file, err);
     ATT_TRY(att_settings_input_columns(&out->columns, options->columns, err));
     if (out->columns.count < ATT_COLUMN_COUNT || att_model_has_tags(model))
         return ATT_OK;
@@ -144,12 +145,10 @@ static att_status read_file(att_inputs *inputs, const struct att_text_file *file
 static att_status load(att_inputs *inputs, const att_model *model, const char *path,
                        const att_inputs_options *options, att_error *err)
 {
-    att_model_type type = att_model_type_get(model);
-    att_example_format format = { .kind = type == ATT_MODEL_TAGGER       ? ATT_EXAMPLES_TAGGED
-                                          : type == ATT_MODEL_CLASSIFIER ? ATT_EXAMPLES_SENTENCES
-                                                                         : ATT_EXAMPLES_PAIRS,
-                                  .sources_only = true,
-                                  .no_tags = !att_model_has_tags(model) };
+    att_example_format format;
+    ATT_TRY(att_data_example_format(&format, model->settings, err));
+    format.sources_only = true;
+    format.no_tags = !att_model_has_tags(model);
     struct att_text_file file = { 0 };
     ATT_TRY(find_format(&format.format, options->format, err));
     att_status status = att_text_file_load(&file, path, err);

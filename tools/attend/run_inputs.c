@@ -4,13 +4,30 @@
 #include "terminal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *const run_formats[] = { "lines", "conll", "csv", "jsonl", "tsv", NULL };
+
+/* Notes a file of lines that is named like a table. */
+static void note_table(const char *path)
+{
+    size_t length = strlen(path);
+    for (int i = RUN_FORMAT_CSV; i <= RUN_FORMAT_JSONL; i++) {
+        size_t end = strlen(run_formats[i]);
+        if (length > end && path[length - end - 1] == '.' &&
+            strcmp(path + length - end, run_formats[i]) == 0)
+            terminal_printf(stderr,
+                            "note: %s: each line is read as an input; --format %s reads a column\n",
+                            path, run_formats[i]);
+    }
+}
 
 att_status run_inputs_open(run_inputs *out, const run_settings *set, const att_model *model,
                            att_error *err)
 {
     *out = (run_inputs){ .path = run_input_path(set) };
+    if (set->format == RUN_FORMAT_LINES)
+        note_table(out->path);
     if (set->format == RUN_FORMAT_LINES || set->format == RUN_FORMAT_CONLL)
         return ATT_OK;
     const att_inputs_options options = { .size = sizeof(att_inputs_options),
